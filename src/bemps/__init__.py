@@ -1,0 +1,24 @@
+"""bemps: which items to label next, and when to stop.
+
+Bayesian active learning with strictly proper scores (Tan, Du and Buntine), an independent implementation.
+"""
+
+from bemps import scores as scores
+from bemps.context import Context as Context
+from bemps.errors import BempsError as BempsError
+from bemps.errors import InputError as InputError
+from bemps.errors import MissingExtra as MissingExtra
+from bemps.gain import Gain as Gain
+from bemps.gain import core_log as core_log
+from bemps.gain import core_mse as core_mse
+from bemps.gain import expected_gain as expected_gain
+from bemps.gain import remaining_gain as remaining_gain
+from bemps.gain.joint import joint_gain as joint_gain
+from bemps.limits import Limits as Limits
+from bemps.limits import limits as limits
+from bemps.scores import check_convexity as check_convexity
+from bemps.selection import select as select
+from bemps.strategies import strategies as strategies
+from bemps.types import Selection as Selection
+
+__version__ = "0.1.0"

@@ -1,0 +1,140 @@
+r"""The acquisition functions that the paper compares with, and margin: larger is asked first.
+
+E members, N candidates, M estimation points, K classes, H features; q = sum_e w_e p_e.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps.batch import spread_out
+from bemps.gain.blocked import BlockedGain, GeneralKernel
+from bemps.gain.posterior import mean_prediction, mutual_information
+from bemps.limits import current_limits, map_blocks, slices
+from bemps.types import Array
+
+Probs = Float[Array, "E N K"]
+Weights = Float[Array, " E"]
+
+
+def _over_items(function: Callable[[Probs], Float[Array, " n"]], probs: Probs) -> Float[Array, " N"]:
+    """A function of each item's predictions, on blocks of items: bounded memory, all threads."""
+    E, N, K = probs.shape
+    bounds = current_limits()
+    step = max(1, min(bounds.memory // bounds.threads, 2**24) // (64 * E * K))
+    return np.concatenate(map_blocks(lambda block: function(probs[:, block]), slices(N, step)))
+
+
+def least_confidence(probs: Probs, weights: Weights) -> Float[Array, " N"]:
+    """1 - max_y q(y|x)."""
+    return _over_items(lambda p: 1 - mean_prediction(p, weights).max(1), probs)
+
+
+def margin(probs: Probs, weights: Weights) -> Float[Array, " N"]:
+    """1 - (q of the first class - q of the second): breaking ties."""
+
+    def of(p: Probs) -> Float[Array, " n"]:
+        if p.shape[2] == 1:
+            return np.zeros(p.shape[1])
+        two = np.partition(mean_prediction(p, weights), -2, axis=1)[:, -2:]
+        return 1 - (two[:, 1] - two[:, 0])
+
+    return _over_items(of, probs)
+
+
+def entropy(probs: Probs, weights: Weights) -> Float[Array, " N"]:
+    """H(q(.|x)), with 0 log 0 = 0."""
+
+    def of(p: Probs) -> Float[Array, " n"]:
+        q = mean_prediction(p, weights)
+        return -(q * np.log(q, out=np.zeros_like(q), where=q > 0)).sum(1)
+
+    return _over_items(of, probs)
+
+
+def bald(probs: Probs, weights: Weights) -> Float[Array, " N"]:
+    """I(y; theta | x) = H(q) - sum_e w_e H(p_e)."""
+    return _over_items(lambda p: mutual_information(p, weights), probs)
+
+
+def wmocu_gain(
+    probs: Probs,
+    estimation: Float[Array, "E M K"],
+    weights: Weights,
+    estimation_weights: Float[Array, " M"],
+    *,
+    c: float = 1.0,
+) -> BlockedGain:
+    """Weighted MOCU: the expected fall of mean (1 - cK) K, K(x') = E_theta max_y p(y|theta,x') - max_y q(y|x').
+
+    After a hypothetical label both expectations use the updated weights: E_theta max_y p averages over members as
+    the class probabilities do, so it rides along as one more statistic. c = 0 is MOCU.
+    """
+    best = estimation.max(axis=2, keepdims=True)
+    statistics = np.concatenate([estimation, best], axis=2)  # (E, M, K+1)
+
+    def value(s: Float[Array, "*batch D"]) -> Float[Array, "*batch"]:
+        regret = np.maximum(s[..., -1] - s[..., :-1].max(-1), 0.0)
+        return -(1 - c * regret) * regret
+
+    return BlockedGain(GeneralKernel(probs, statistics, value, weights), estimation_weights)
+
+
+def badge(
+    probs: Probs, weights: Weights, features: Float[Array, "N H"], n: int, rng: np.random.Generator
+) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
+    """BADGE: k-means++ seeds of the gradient embeddings g = (onehot(yhat) - q) (x) h, never formed.
+
+    |g_i - g_j|^2 = |a_i|^2 |h_i|^2 + |a_j|^2 |h_j|^2 - 2 (a_i . a_j)(h_i . h_j). The first is the largest norm.
+    Also the squared distance of each pick to those before it (of the first: its squared norm).
+    """
+    q = mean_prediction(probs, weights)
+    a = -q
+    a[np.arange(len(q)), q.argmax(1)] += 1
+    h = features.astype(np.float64)
+    squared = (a * a).sum(1) * (h * h).sum(1)
+
+    def distance_to(i: int) -> Float[Array, " N"]:
+        return np.maximum(squared + squared[i] - 2 * (a @ a[i]) * (h @ h[i]), 0.0)
+
+    picks, distances = spread_out(distance_to, n, rng, first=int(squared.argmax()))
+    distances[0] = squared[picks[0]]
+    return picks, distances
+
+
+def coreset(
+    embeddings: Float[Array, "N H"],
+    labelled: Float[Array, "L H"] | None,
+    n: int,
+    rng: np.random.Generator,
+) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
+    """k-centre greedy: always the item farthest from everything labelled or picked (Sener and Savarese 2018).
+
+    With nothing labelled, the first is the item nearest the mean. Also the distance of each pick when it was picked.
+    """
+    x = embeddings.astype(np.float64)
+    norms = (x * x).sum(1)
+
+    def distance_to(i: int) -> Float[Array, " N"]:
+        return np.maximum(norms + norms[i] - 2 * (x @ x[i]), 0.0)
+
+    if labelled is None or len(labelled) == 0:
+        middle = int(((x - x.mean(0)) ** 2).sum(1).argmin())
+        picks, squared = spread_out(distance_to, n, rng, first=middle, farthest=True)
+    else:
+        closest = _nearest_squared(x, labelled.astype(np.float64))
+        picks, squared = spread_out(distance_to, n, rng, closest=closest, farthest=True)
+    return picks, np.sqrt(squared)
+
+
+def _nearest_squared(x: Float[Array, "N H"], anchors: Float[Array, "L H"]) -> Float[Array, " N"]:
+    """Squared distance of each row to its nearest anchor."""
+    anchor_norms = (anchors * anchors).sum(1)
+
+    def part(block: slice) -> Float[Array, " n"]:
+        rows = x[block]
+        return (anchor_norms - 2 * rows @ anchors.T).min(1) + (rows * rows).sum(1)
+
+    step = max(1, current_limits().memory // current_limits().threads // (32 * len(anchors) + 1))
+    return np.maximum(np.concatenate(map_blocks(part, slices(len(x), step))), 0.0)

@@ -1,0 +1,187 @@
+"""Batch rules: from scores or vectors of the candidates to B different ones.
+
+Every rule returns exactly B distinct positions whatever the data (equal rows, fewer clusters than B, B = N), the same
+ones for the same generator state.
+"""
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps import checks
+from bemps.errors import unknown_name
+from bemps.limits import current_limits, library_threads
+from bemps.types import Array, Selection
+
+
+def top(scores: Float[Array, " N"], n: int, rng: np.random.Generator) -> Int[Array, " n"]:
+    """The n largest, best first; equal ones at the edge are drawn at random, so that file order never decides."""
+    edge = np.partition(scores, len(scores) - n)[len(scores) - n]
+    above, equal = np.flatnonzero(scores > edge), np.flatnonzero(scores == edge)
+    chosen = np.concatenate([above, rng.choice(equal, n - len(above), replace=False)])
+    return chosen[np.argsort(-scores[chosen], kind="stable")]
+
+
+STOCHASTIC: dict[str, Callable[[Float[Array, " N"]], Float[Array, " N"]]] = {
+    "power": lambda s: np.log(np.maximum(s, 1e-300)),
+    "softmax": lambda s: s,
+    "softrank": lambda s: -np.log1p(np.argsort(np.argsort(-s, kind="stable"), kind="stable")),
+}
+
+
+def stochastic(
+    scores: Float[Array, " N"], n: int, rng: np.random.Generator, *, kind: str = "power", beta: float = 1.0
+) -> Int[Array, " n"]:
+    """Sample without replacement: Gumbel top-k on beta f(score) (Kirsch et al. 2023).
+
+    power: chance proportional to score^beta; softmax: exp(beta score); softrank: rank^-beta.
+    """
+    if kind not in STOCHASTIC:
+        raise unknown_name("rule", kind, STOCHASTIC)
+    logits = checks.within(beta, "beta", 0) * STOCHASTIC[kind](scores)
+    return top(logits + rng.gumbel(size=len(scores)), n, rng)
+
+
+def diverse(
+    scores: Float[Array, " N"],
+    rows: Callable[[Int[Array, " V"]], Float[Array, "V D"]],
+    n: int,
+    rng: np.random.Generator,
+    *,
+    T: float = 0.5,
+) -> Selection:
+    """Algorithm 3: k-means on the gain vectors of the top fraction T, the item nearest each centre.
+
+    `rows(indices)` yields the vectors of some candidates. For n = 1 it is the best one (Algorithm 2).
+    """
+    if n == 1:
+        return _selection(top(scores, 1, rng), scores)
+    size = max(n, int(np.ceil(checks.within(T, "T", 0, 1, open_low=True) * len(scores))))
+    candidates = top(scores, size, rng)
+    picks, labels = representatives(rows(candidates), n, rng)
+    return stands_for(candidates, picks, labels, scores)
+
+
+def weighted_representatives(
+    scores: Float[Array, " N"],
+    features: Float[Array, "N H"],
+    n: int,
+    rng: np.random.Generator,
+    *,
+    pool: int = 10,
+) -> Selection:
+    """k-means on features of the best pool * n candidates, each weighing as much as its score."""
+    if n == 1:
+        return _selection(top(scores, 1, rng), scores)
+    candidates = top(scores, min(len(scores), max(n, int(checks.within(pool, "pool", 1)) * n)), rng)
+    weights = np.maximum(scores[candidates], 0)
+    picks, labels = representatives(features[candidates], n, rng, weights if weights.any() else None)
+    return stands_for(candidates, picks, labels, scores)
+
+
+def representatives(
+    vectors: Float[Array, "V D"],
+    n: int,
+    rng: np.random.Generator,
+    weights: Float[Array, " V"] | None = None,
+) -> tuple[Int[Array, " n"], Int[Array, " V"]]:
+    """k-means (k-means++ start, seeded): for each centre the nearest row not taken yet, and every row's cluster.
+
+    Rows are used in the order given where distances are equal, so put the best first.
+    """
+    centres, labels = _kmeans(vectors, n, rng, weights)
+    norms = np.einsum("vd,vd->v", vectors, vectors)
+    picks = np.empty(n, np.intp)
+    taken = np.zeros(len(vectors), bool)
+    for i, centre in enumerate(centres):
+        distance = norms - 2 * (vectors @ centre)  # plus |centre|^2, the same for all
+        distance[taken] = np.inf
+        picks[i] = distance.argmin()
+        taken[picks[i]] = True
+    labels[picks] = np.arange(n)
+    return picks, labels
+
+
+def _kmeans(
+    vectors: Float[Array, "V D"], n: int, rng: np.random.Generator, weights: Float[Array, " V"] | None
+) -> tuple[Float[Array, "n D"], Int[Array, " V"]]:
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    if n == len(vectors):
+        return vectors, np.arange(n)
+    scale = float(np.abs(vectors).max(initial=0.0))
+    if scale == 0:  # nothing to tell the rows apart, or no column at all
+        return np.zeros((n, vectors.shape[1]), vectors.dtype), np.zeros(len(vectors), np.intp)
+    model = KMeans(n, n_init=1, random_state=int(rng.integers(2**31)))
+    with warnings.catch_warnings(), library_threads(current_limits().threads):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than n is allowed here
+        model.fit(vectors / vectors.dtype.type(scale), sample_weight=weights)
+    return (model.cluster_centers_ * scale).astype(vectors.dtype), model.labels_.astype(np.intp)
+
+
+def cluster_labels(vectors: Float[Array, "V D"], n: int, rng: np.random.Generator) -> Int[Array, " V"]:
+    """The cluster of every row, of n clusters by k-means."""
+    return _kmeans(vectors, n, rng, None)[1]
+
+
+def stands_for(
+    candidates: Int[Array, " V"],
+    picks: Int[Array, " n"],
+    labels: Int[Array, " V"],
+    scores: Float[Array, " N"],
+) -> Selection:
+    """The picks, best first, each with the candidates of its cluster."""
+    order = np.argsort(-scores[candidates[picks]], kind="stable")
+    by_label = np.argsort(labels, kind="stable")
+    edges = np.searchsorted(labels[by_label], np.arange(len(picks) + 1))
+    clusters = tuple(candidates[by_label[edges[i] : edges[i + 1]]] for i in order)
+    chosen = candidates[picks[order]]
+    return Selection(chosen, scores[chosen].astype(np.float64), clusters)
+
+
+def spread_out(
+    distance_to: Callable[[int], Float[Array, " N"]],
+    n: int,
+    rng: np.random.Generator,
+    *,
+    first: int | None = None,
+    closest: Float[Array, " N"] | None = None,
+    farthest: bool = False,
+) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
+    """Seeds of k-means++: each next one with chance proportional to its squared distance to those before.
+
+    `distance_to(i)` is the squared distance of every item to item i. Begin with item `first`, or with the distances
+    `closest` to items that are there already. With `farthest` the next is the farthest one (k-centre greedy).
+    Also returns the distance that each pick had to those before it (infinite for `first`).
+    """
+    if first is None and closest is None:
+        raise ValueError("spread_out needs `first` or `closest`")
+    picks = [] if first is None else [first]
+    values = [np.inf] * len(picks)
+    nearest = closest if first is None else distance_to(first)
+    assert nearest is not None
+    free = np.ones(len(nearest), bool)
+    free[picks] = False
+    while len(picks) < n:
+        index = _next_seed(np.where(free, nearest, 0.0), free, rng, farthest)
+        picks.append(index)
+        values.append(float(nearest[index]))
+        free[index] = False
+        nearest = np.minimum(nearest, distance_to(index))
+    return np.array(picks), np.array(values)
+
+
+def _next_seed(chance: Float[Array, " N"], free: Array, rng: np.random.Generator, farthest: bool) -> int:
+    total = float(chance.sum())
+    if total <= 0:  # every item left equals one that is taken
+        return int(rng.choice(np.flatnonzero(free)))
+    if farthest:
+        return int(chance.argmax())
+    return int(rng.choice(len(chance), p=chance / total))
+
+
+def _selection(indices: Int[Array, " n"], scores: Float[Array, " N"]) -> Selection:
+    return Selection(indices, scores[indices].astype(np.float64))

@@ -1,0 +1,149 @@
+r"""Expected gain for scores whose gain does not factorise: the N x M matrix, computed in blocks of rows.
+
+E members, N candidates, M estimation points, K classes, D statistics at each estimation point.
+
+    gain[n,m] = sum_y q[n,y] G(s(m | y at n)) - G(s(m)),     s(m | y at n) = sum_e w_e (1 + a[e,n,y]) s[e,m]
+
+where s[e,m] is what member e says at x'_m: its class probabilities, or any statistics that average over members.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps.gain.posterior import mean_prediction, ratio_to_mean
+from bemps.limits import current_limits, map_blocks, slices
+from bemps.types import Array
+
+
+@runtime_checkable
+class Kernel(Protocol):
+    """Rows of the gain matrix for some candidates, and how many of them one block should have."""
+
+    @property
+    def N(self) -> int: ...
+    @property
+    def M(self) -> int: ...
+    @property
+    def block_rows(self) -> int: ...
+    @property
+    def dtype(self) -> np.dtype[np.floating]: ...
+
+    def __call__(self, candidates: Int[Array, " n"]) -> Float[Array, "n M"]: ...
+
+
+class BlockedGain:
+    """Expected gain of every candidate from a kernel that yields rows of the matrix; see `bemps.expected_gain`."""
+
+    def __init__(self, kernel: Kernel, estimation_weights: Float[Array, " M"]) -> None:
+        self._kernel, self._estimation_weights = kernel, estimation_weights
+
+    @property
+    def scores(self) -> Float[Array, " N"]:
+        """DeltaQ(x|L): the mean over the estimation pool."""
+        return self._moments[0]
+
+    @property
+    def standard_error(self) -> Float[Array, " N"]:
+        """Standard error of `scores` when the estimation points are a sample of p(x'); inf for a single point."""
+        return self._moments[1]
+
+    def matrix(self) -> Float[Array, "N M"]:
+        """DeltaQ(x|L,x') for every candidate and estimation point, in the dtype of probs."""
+        return self._matrix
+
+    @property
+    def vectors(self) -> Float[Array, "N D"]:
+        """Rows with the pairwise distances of the rows of `matrix()`: these rows themselves."""
+        return self._matrix
+
+    def rows(self, indices: Int[Array, " n"]) -> Float[Array, "n D"]:
+        """The rows of `vectors` for some candidates."""
+        if "_matrix" in self.__dict__:
+            return self._matrix[indices]
+        return self._computed(indices)
+
+    @cached_property
+    def _matrix(self) -> Float[Array, "N M"]:
+        return self._computed(np.arange(self._kernel.N))
+
+    def _computed(self, candidates: Int[Array, " n"]) -> Float[Array, "n M"]:
+        out = np.empty((len(candidates), self._kernel.M), self._kernel.dtype)
+
+        def fill(block: slice) -> None:
+            out[block] = self._kernel(candidates[block])
+
+        map_blocks(fill, slices(len(candidates), self._kernel.block_rows))
+        return out
+
+    @cached_property
+    def _moments(self) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Scores and standard errors in one pass; the matrix is kept only where it fits the memory limit."""
+        N, M = self._kernel.N, self._kernel.M
+        fits = N * M * self._kernel.dtype.itemsize <= current_limits().memory
+        if fits or "_matrix" in self.__dict__:
+            rows: Callable[[slice], Float[Array, "n M"]] = self._matrix.__getitem__
+        else:
+            rows = self._row_block
+        parts = map_blocks(lambda s: self._moments_of(rows(s)), slices(N, self._kernel.block_rows))
+        scores, errors = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return scores, errors
+
+    def _row_block(self, block: slice) -> Float[Array, "n M"]:
+        return self._kernel(np.arange(block.start, block.stop))
+
+    def _moments_of(self, rows: Float[Array, "n M"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+        v, M = self._estimation_weights, self._kernel.M
+        exact = rows.astype(np.float64, copy=False)
+        mean = exact @ v
+        if M == 1:
+            return mean, np.full(len(rows), np.inf)
+        spread = ((exact - mean[:, None]) ** 2) @ (v * v)
+        return mean, np.sqrt(spread * M / (M - 1))
+
+
+@dataclass(eq=False)
+class GeneralKernel:
+    """The gain of any G, literally: G of every updated prediction, in float64, within the memory limit."""
+
+    probs: Float[Array, "E N K"]
+    statistics: Float[Array, "E M D"]
+    G: Callable[[Float[Array, "*batch D"]], Float[Array, "*batch"]]
+    weights: Float[Array, " E"]
+
+    def __post_init__(self) -> None:
+        E, M, D = self.statistics.shape
+        self._flat = self.statistics.astype(np.float64).reshape(E, M * D)
+        self._before = self.G((self.weights @ self._flat).reshape(M, D))
+
+    @property
+    def N(self) -> int:
+        return self.probs.shape[1]
+
+    @property
+    def M(self) -> int:
+        return self.statistics.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        return self.probs.dtype
+
+    @property
+    def block_rows(self) -> int:
+        K, D = self.probs.shape[2], self.statistics.shape[2]
+        bounds = current_limits()
+        needed = 8 * K * self.M * D * 4  # the updated predictions, and what a G makes on the way
+        return int(max(1, min(bounds.memory // bounds.threads // 4, 2**23) // needed))
+
+    def __call__(self, candidates: Int[Array, " n"]) -> Float[Array, "n M"]:
+        M, D = self.statistics.shape[1:]
+        probs = self.probs[:, candidates].astype(np.float64)
+        mean = mean_prediction(probs, self.weights)
+        updated = (1 + ratio_to_mean(probs, mean)) * self.weights[:, None, None]  # (E, n, K)
+        after = updated.transpose(1, 2, 0) @ self._flat  # (n, K, M*D)
+        values = self.G(after.reshape(*after.shape[:2], M, D)) - self._before
+        return np.einsum("nk,nkm->nm", mean, values)

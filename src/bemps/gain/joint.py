@@ -1,0 +1,107 @@
+r"""The gain of a whole batch under the Brier score: Eq (DQS) with x a batch S, as the paper says it also holds.
+
+    joint(S) = sum_{e<f} w_e w_f mean_m d_ef (1 - E_{y_S ~ q}[rho_e rho_f]),   rho_e = prod_i p_e(y_i|x_i) / q(y_S)
+             = E_{y_S ~ q} |R^T r(y_S)|^2,       r_e(y_S) = w_e rho_e = p(theta_e | L, y_S),   R R^T = Gamma
+
+Gamma is `quadratic.member_form`; the second line, which is computed, cannot be negative.
+"""
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+
+from bemps import checks
+from bemps.errors import InputError
+from bemps.gain.configurations import Configurations
+from bemps.gain.quadratic import member_form, square_root
+from bemps.limits import current_limits, map_blocks, slices
+from bemps.types import Array, Seed
+
+
+def joint_gain(
+    probs: ArrayLike,
+    indices: ArrayLike,
+    estimation: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    samples: int = 10_000,
+    seed: Seed = 0,
+) -> float:
+    """Expected gain in the Brier score from labelling all of `indices`; exact while K^|S| <= samples."""
+    candidates = checks.probabilities(probs)
+    points = candidates if estimation is None else checks.probabilities(estimation, "estimation")
+    checks.same_members_and_classes(candidates, points, "estimation")
+    w = checks.distribution(weights, len(candidates), "weights")
+    batch = _positions(indices, candidates.shape[1])
+    rng = checks.generator(seed)
+    state = Configurations.before_any_label(w)
+    for index in batch:
+        state = state.with_item(candidates[:, index], int(checks.within(samples, "samples", 1)), rng)
+    half = brier_half(points, w)
+    image = (state.posteriors - w) @ half.T  # R^T w = 0: the w only keeps small differences exact
+    return float(state.chances @ (image * image).sum(1))
+
+
+def brier_half(points: Float[Array, "E M K"], weights: Float[Array, " E"]) -> Float[Array, "R E"]:
+    """R^T of the Brier score, all estimation points alike."""
+    M, K = points.shape[1:]
+    return square_root(member_form(points, np.eye(K), weights, np.full(M, 1 / M)))
+
+
+def joint_greedy(
+    probs: Float[Array, "E N K"],
+    n: int,
+    half: Float[Array, "R E"],
+    weights: Float[Array, " E"],
+    *,
+    samples: int,
+    rng: np.random.Generator,
+) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
+    """Pick after pick, the item that raises the joint gain most; also the increments."""
+    N = probs.shape[1]
+    exact = probs.astype(np.float64)
+    state = Configurations.before_any_label(weights)
+    free = np.ones(N, bool)
+    picks, values = [], []
+    for _ in range(n):
+        gain = np.where(free, _with_one_more(exact, state, half), -np.inf)
+        best = int(gain.argmax())
+        picks.append(best)
+        values.append(float(gain[best]))
+        free[best] = False
+        state = state.with_item(probs[:, best], samples, rng)
+    return np.array(picks), np.diff(np.array(values), prepend=0.0)
+
+
+def _with_one_more(
+    probs: Float[Array, "E N K"], state: Configurations, half: Float[Array, "R E"]
+) -> Float[Array, " N"]:
+    """Joint gain of the batch so far with each candidate: sum_c chance_c sum_y |R^T (r_c o p_y)|^2 / (r_c . p_y)."""
+    E, N, K = probs.shape
+    R, C = len(half), len(state.chances)
+    forms = np.concatenate([half, np.ones((1, E))])  # the last row gives r_c . p_y
+    stacked = (state.posteriors[:, None, :] * forms).reshape(C * (R + 1), E)
+    step = max(1, min(current_limits().memory // current_limits().threads, 2**22) // (8 * C * (R + 2) * K))
+
+    def part(block: slice) -> Float[Array, " n"]:
+        p = probs[:, block].reshape(E, -1)
+        image = (stacked @ p).reshape(C, R + 1, -1)
+        chance = image[:, R]
+        squared = np.einsum("crn,crn->cn", image[:, :R], image[:, :R])
+        value = state.chances @ np.divide(squared, chance, out=np.zeros_like(chance), where=chance > 0)
+        return value.reshape(-1, K).sum(1)
+
+    return np.concatenate(map_blocks(part, slices(N, step)))
+
+
+def _positions(indices: ArrayLike, N: int) -> Int[Array, " B"]:
+    batch = np.asarray(indices)
+    fits = batch.ndim == 1 and batch.dtype.kind in "iu" and (batch.size == 0 or (batch.min() >= 0 and batch.max() < N))
+    if not fits or len(np.unique(batch)) != len(batch):
+        raise InputError(
+            "indices",
+            expected=f"different positions from 0 to {N - 1}",
+            got=np.array2string(batch, threshold=8),
+            fix="Give each item of the batch once, by its position in probs.",
+        )
+    return batch

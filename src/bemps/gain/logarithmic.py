@@ -1,0 +1,171 @@
+r"""Expected gain for the log score (CoreLog, EPIG), in blocks that stay in the cache.
+
+E members, N candidates, M estimation points, K classes.
+
+    gain[n,m] = sum_{y,y'} q[n,y] q[m,y'] phi(t),   phi(t) = (1+t) log1p(t) - t,   t = sum_e w_e a[e,n,y] a[e,m,y']
+
+Accuracy. The error of phi in floating point is about eps |t| where phi itself is t^2 / 2, so
+- blocks where every |t| is small (a bound from norms, no pass over t) use the series of phi: exact and faster;
+- float32 is used only where the largest gain is large against that error, else float64 (`_float32_is_enough`);
+- 1 + t is never formed before the logarithm.
+t >= -1 in exact arithmetic, with equality where a label is impossible afterwards: such t are held just above -1.
+"""
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps.gain.posterior import mean_prediction, phi_series, ratio_to_mean
+from bemps.limits import current_limits, slices
+from bemps.types import Array
+
+BLOCK_BYTES = 2**18  # of t; with its logarithm beside it, both fit a second-level cache
+SERIES_BELOW = 2.0**-7
+
+
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """One side of the matrix product: ratios a, class probabilities q, and what bounds t."""
+
+    ratios: Float[Array, "n K E"]
+    mean: Float[Array, "n K"]
+    norm: Float[Array, " n"]  # max_y |a|_w, so that |t| <= norm[n] norm[m]
+    least: Float[Array, " n"]  # min_{e,y} (1 + a), so that 1 + t >= least
+
+    @classmethod
+    def of(cls, probs: Float[Array, "E n K"], weights: Float[Array, " E"]) -> "_Points":
+        exact = probs.astype(np.float64, copy=False)
+        mean = mean_prediction(exact, weights)
+        a = np.ascontiguousarray(ratio_to_mean(exact, mean).transpose(1, 2, 0))
+        norm = np.sqrt((a * a) @ weights).max(axis=1)
+        return cls(a, mean, norm, 1 + a.min(axis=(1, 2)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A block of estimation points, classes outermost so that the sum over y' is over contiguous rows."""
+
+    part: slice
+    right: Float[Array, "E Km"]
+    mean: Float[Array, "K m"]
+    norm: float
+    least: float
+
+
+@dataclass(eq=False)
+class LogKernel:
+    """Rows of the CoreLog matrix. `reverse` turns KL(after || before) into KL(before || after)."""
+
+    probs: Float[Array, "E N K"]
+    estimation: Float[Array, "E M K"]
+    weights: Float[Array, " E"]
+    reverse: bool = False
+    dtype: np.dtype[np.floating] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dtype = np.result_type(self.probs, self.estimation)
+        there = _Points.of(self.estimation, self.weights)
+        single = self.dtype == np.float32 and _float32_is_enough(self.probs, there, self.weights)
+        self._work = np.dtype(np.float32 if single else np.float64)
+        self._columns = [self._column(there, part) for part in self._column_blocks()]
+
+    @property
+    def N(self) -> int:
+        return self.probs.shape[1]
+
+    @property
+    def M(self) -> int:
+        return self.estimation.shape[1]
+
+    @property
+    def block_rows(self) -> int:
+        """Many cache blocks in one call: the candidates' own side is prepared once for all of them."""
+        bounds = current_limits()
+        per_row = 8 * (self.M + 6 * self.probs.shape[0] * self.probs.shape[2])
+        return max(1, min(2_048, bounds.memory // bounds.threads // per_row, -(-self.N // bounds.threads)))
+
+    def _column_blocks(self) -> list[slice]:
+        """Estimation points in blocks, so that a block of t with a few rows fits the cache whatever M is."""
+        K = self.probs.shape[2]
+        width = max(1, BLOCK_BYTES // (self._work.itemsize * K * K * 4))
+        count = -(-self.M // width)
+        edges = np.linspace(0, self.M, count + 1).astype(int)
+        return [slice(int(i), int(j)) for i, j in pairwise(edges)]
+
+    def _column(self, there: _Points, part: slice) -> _Column:
+        a = there.ratios[part]  # (m, K, E)
+        right = np.ascontiguousarray(a.transpose(2, 1, 0)).reshape(a.shape[2], -1).astype(self._work)
+        mean = np.ascontiguousarray(there.mean[part].T).astype(self._work)
+        return _Column(part, right, mean, float(there.norm[part].max()), float(there.least[part].min()))
+
+    def __call__(self, candidates: Int[Array, " n"]) -> Float[Array, "n M"]:
+        here = _Points.of(self.probs[:, candidates], self.weights)
+        n, K, E = here.ratios.shape
+        left = (here.ratios * self.weights).astype(self._work)
+        mean = here.mean.astype(self._work)[:, None, :]  # (n, 1, K)
+        out = np.empty((n, self.M), self._work)
+        for column in self._columns:
+            width = column.right.shape[1]  # K*m
+            step = max(1, BLOCK_BYTES // (self._work.itemsize * K * width))
+            scratch = np.empty((2, step * K * width), self._work)
+            for rows in slices(n, step):
+                size = (rows.stop - rows.start) * K
+                t, spare = scratch[:, : size * width].reshape(2, size, width)
+                np.matmul(left[rows].reshape(size, E), column.right, out=t)
+                bound, least = float(here.norm[rows].max()) * column.norm, float(here.least[rows].min())
+                terms = self._terms(t, spare, bound, max(least, column.least)).reshape(-1, K, width)
+                summed = (mean[rows] @ terms).reshape(-1, *column.mean.shape)  # over y: (rows, K, m)
+                summed *= column.mean
+                np.maximum(summed.sum(axis=1), 0, out=out[rows, column.part])  # over y'
+        return out
+
+    def _terms(
+        self, t: Float[Array, "r c"], spare: Float[Array, "r c"], bound: float, least: float
+    ) -> Float[Array, "r c"]:
+        """phi(t), or its reverse t - log1p(t), element by element; both arrays are overwritten.
+
+        The -t of phi is left out with the logarithm: sum_y' q[m,y'] t = 0, so it adds nothing to the gain.
+        """
+        if bound < SERIES_BELOW:
+            return _reverse_series(t) if self.reverse else phi_series(t)
+        if least < 1e-4:
+            np.maximum(t, np.nextafter(self._work.type(-1), self._work.type(0)), out=t)
+        np.log1p(t, out=spare)
+        if self.reverse:
+            return np.negative(spare, out=spare)
+        t += 1
+        spare *= t
+        return spare
+
+
+def _reverse_series(t: Float[Array, "r c"]) -> Float[Array, "r c"]:
+    """t - log1p(t) = t^2 (1/2 - t/3 + t^2/4 - t^3/5 + t^4/6 - ...)."""
+    return t * t * (0.5 + t * (-1 / 3 + t * (1 / 4 + t * (-1 / 5 + t / 6))))
+
+
+def _float32_is_enough(probs: Float[Array, "E N K"], there: _Points, weights: Float[Array, " E"]) -> bool:
+    """Is the largest gain large against the float32 error of a gain?
+
+    That error is about eps sqrt(V) with V = sum q q' t^2, and the largest gain is about max V / 2: relative to it
+    the error stays under 1e-5 while sqrt(max V) > 0.03. V[n,m] = sum_ef w_e w_f r_ef[n] r_ef[m] with
+    r_ef = sum_y q a_e a_f; one promising candidate against all points bounds max V from below.
+    """
+    best, r_best = 0.0, None
+    for start in range(0, probs.shape[1], 65_536):
+        here = _Points.of(probs[:, start : start + 65_536], weights)
+        size = np.einsum("nk,nke,e->n", here.mean, here.ratios**2, weights)  # sum_e w_e r_ee
+        top = int(size.argmax())
+        if size[top] > best:
+            best, r_best = float(size[top]), _second_moment(here, top)
+    if r_best is None:
+        return True  # members agree everywhere: every gain is exactly zero
+    rotated = there.ratios @ (r_best * np.outer(weights, weights))  # (M, K, E)
+    V = np.einsum("mk,mke,mke->m", there.mean, rotated, there.ratios)
+    return bool(np.sqrt(max(V.max(), 0.0)) > 0.03)
+
+
+def _second_moment(points: _Points, index: int) -> Float[Array, "E E"]:
+    a, q = points.ratios[index], points.mean[index]  # (K, E), (K,)
+    return (a * q[:, None]).T @ a

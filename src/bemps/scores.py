@@ -1,0 +1,345 @@
+r"""Strictly proper scores, each given by its convex function G (Savage; Gneiting and Raftery 2007).
+
+    G(p)            expected score of a forecast p that is true              (..., K) -> (...)
+    S(p, y)         = G(p) + <grad G(p), delta_y - p>                         Eq (1) of the paper
+    B(p, q)         = G(p) - G(q) - <grad G(q), p - q>                        Bregman divergence, >= 0
+
+A score here is any object with a method `G`; a bare function is taken as a G of its own. Larger scores are better.
+Scores whose G is quadratic, G(p) = p^T C p + const, say so with `root` (C = root^T root on vectors that sum to
+zero): their expected gain factorises.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps import checks
+from bemps.errors import InputError, unknown_name
+from bemps.types import Array, GFunction, Seed
+
+Simplex = Float[Array, "*batch K"]
+Values = Float[Array, "*batch"]
+
+
+@runtime_checkable
+class HasG(Protocol):
+    """What a score needs: its strictly convex function."""
+
+    def G(self, p: Simplex) -> Values: ...
+
+
+class Score:
+    """A proper score from its G. Subclasses with a known gradient override `gradient`; the rest follows."""
+
+    strict = True  # strictly convex G: the convergence theorem of the paper holds
+
+    def G(self, p: Simplex) -> Values:
+        raise TypeError(f"{type(self).__name__} must define G(p)")
+
+    def toward(self, p: Simplex, target: Simplex) -> Values:
+        """<grad G(p), target - p>, the slope of G from p towards target.
+
+        One-sided differences of second order: p + h (target - p) never leaves the simplex.
+        """
+        h = 1e-5
+        step = h * (target - p)
+        return (4 * self.G(p + step) - self.G(p + 2 * step) - 3 * self.G(p)) / (2 * h)
+
+    def S(self, p: Simplex, y: Int[Array, "*batch"] | int) -> Values:
+        """Score of forecast p when class y happens."""
+        return self.G(p) + self.toward(p, np.eye(p.shape[-1])[y])
+
+    def divergence(self, p: Simplex, q: Simplex) -> Values:
+        """B(p, q): what forecasting q loses when p is true."""
+        return self.G(p) - self.G(q) - self.toward(q, p)
+
+
+class _Smooth(Score):
+    """A score with a gradient in closed form."""
+
+    def gradient(self, p: Simplex) -> Simplex:
+        raise TypeError(f"{type(self).__name__} must define gradient(p)")
+
+    def toward(self, p: Simplex, target: Simplex) -> Values:
+        return np.einsum("...k,...k->...", self.gradient(p), target - p)
+
+
+@dataclass(frozen=True)
+class Brier(_Smooth):
+    """Squared error: G = sum p^2 - 1, S = -|p - delta_y|^2. Its gain is CoreMSE."""
+
+    def root(self, K: int) -> Float[Array, "R K"]:
+        return np.eye(K)
+
+    def G(self, p: Simplex) -> Values:
+        return np.asarray((p * p).sum(-1) - 1)
+
+    def gradient(self, p: Simplex) -> Simplex:
+        return 2 * p
+
+
+@dataclass(frozen=True)
+class Log(Score):
+    """Logarithm: G = sum p log p (0 log 0 = 0), S = log p_y. Its gain is CoreLog, which is EPIG."""
+
+    def G(self, p: Simplex) -> Values:
+        return np.asarray((p * _log(p)).sum(-1))
+
+    def S(self, p: Simplex, y: Int[Array, "*batch"] | int) -> Values:
+        with np.errstate(divide="ignore"):  # log 0 is the score of an event said to be impossible
+            return np.asarray(np.log((np.eye(p.shape[-1])[y] * p).sum(-1)))
+
+    def divergence(self, p: Simplex, q: Simplex) -> Values:
+        with np.errstate(divide="ignore"):
+            ratio = np.where(p > 0, np.log(np.where(p > 0, p, 1)) - np.log(q), 0.0)
+        return np.asarray(np.where(p > 0, p * ratio, 0.0).sum(-1))
+
+
+@dataclass(frozen=True)
+class Spherical(_Smooth):
+    """G = |p|, S = p_y / |p|."""
+
+    def G(self, p: Simplex) -> Values:
+        return np.asarray(np.sqrt((p * p).sum(-1)))
+
+    def gradient(self, p: Simplex) -> Simplex:
+        return p / np.sqrt((p * p).sum(-1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Power(_Smooth):
+    """The Tsallis family: G = (sum p^alpha - 1) / (alpha - 1); alpha = 2 is Brier, alpha -> 1 the log score."""
+
+    alpha: float = 1.5
+
+    def __post_init__(self) -> None:
+        checks.within(self.alpha, "Power(alpha)", 0, open_low=True)
+        if abs(self.alpha - 1) < 1e-6:
+            raise InputError(
+                "Power(alpha)",
+                expected="alpha other than 1",
+                got=repr(self.alpha),
+                fix="alpha -> 1 is score='log'.",
+            )
+
+    def G(self, p: Simplex) -> Values:
+        return np.asarray(((p**self.alpha).sum(-1) - 1) / (self.alpha - 1))
+
+    def gradient(self, p: Simplex) -> Simplex:
+        with np.errstate(divide="ignore"):  # alpha < 1: an impossible event has an infinite slope
+            return self.alpha / (self.alpha - 1) * p ** (self.alpha - 1)
+
+
+@dataclass(frozen=True)
+class Beta(Score):
+    """The Beta family for two classes (Buja et al. 2005): G'' (p) = p^(alpha-1) (1-p)^(beta-1), p of class 1.
+
+        S(p, 1) = -int_p^1 c^(alpha-1) (1-c)^beta dc,    S(p, 0) = -int_0^p c^alpha (1-c)^(beta-1) dc
+
+    alpha = beta = 1 is half the one-sided Brier score; alpha, beta -> 0 tends to the log score. alpha != beta weighs
+    the two kinds of error differently.
+    """
+
+    alpha: float = 1.0
+    beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.within(self.alpha, "Beta(alpha)", 0, open_low=True)
+        checks.within(self.beta, "Beta(beta)", 0, open_low=True)
+
+    def _losses(self, p: Simplex) -> tuple[Values, Values]:
+        from scipy.special import beta, betainc
+
+        if p.shape[-1] != 2:
+            raise InputError(
+                "Beta score",
+                expected="K=2 classes",
+                got=f"K={p.shape[-1]}",
+                fix="Use Power for more classes.",
+            )
+        a, b, one = self.alpha, self.beta, np.clip(p[..., 1], 0.0, 1.0)
+        if_one = beta(a, b + 1) * betainc(b + 1, a, 1 - one)
+        if_zero = beta(a + 1, b) * betainc(a + 1, b, one)
+        return if_one, if_zero
+
+    def G(self, p: Simplex) -> Values:
+        if_one, if_zero = self._losses(p)
+        return np.asarray(-p[..., 1] * if_one - p[..., 0] * if_zero)
+
+    def S(self, p: Simplex, y: Int[Array, "*batch"] | int) -> Values:
+        if_one, if_zero = self._losses(p)
+        return np.asarray(-np.where(np.asarray(y) == 1, if_one, if_zero))
+
+    def toward(self, p: Simplex, target: Simplex) -> Values:
+        if_one, if_zero = self._losses(p)
+        return np.asarray((if_zero - if_one) * (target - p)[..., 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic(_Smooth):
+    """G = p^T C p for a K x K matrix C, positive definite on vectors that sum to zero: errors that cost differently."""
+
+    C: Float[Array, "K K"]
+    _root: Float[Array, "R K"] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        C = checks.matrix(self.C, "Quadratic(C)").astype(np.float64)
+        K = len(C)
+        if C.shape != (K, K) or K < 2:
+            raise InputError(
+                "Quadratic(C)",
+                expected="a square matrix, K >= 2",
+                got=f"shape {C.shape}",
+                fix="One row per class.",
+            )
+        C = (C + C.T) / 2  # the quadratic form does not see the rest
+        centre = np.eye(K) - 1 / K
+        values, vectors = np.linalg.eigh(centre @ C @ centre)
+        keep = np.argsort(np.abs(vectors.sum(0)))[: K - 1]  # all but the direction of the ones
+        if values[keep].min() <= 1e-12 * np.abs(values).max():
+            raise InputError(
+                "Quadratic(C)",
+                expected="a matrix that is positive definite on vectors that sum to zero",
+                got=f"a smallest eigenvalue of {values[keep].min():.4g} there",
+                fix="Add a multiple of the identity, or correct the costs.",
+            )
+        object.__setattr__(self, "C", C)
+        object.__setattr__(self, "_root", np.sqrt(values[keep])[:, None] * vectors[:, keep].T)
+
+    def root(self, K: int) -> Float[Array, "R K"]:
+        if len(self.C) != K:
+            raise InputError(
+                "Quadratic(C)",
+                expected=f"a {K} x {K} matrix",
+                got=f"shape {self.C.shape}",
+                fix="One row per class.",
+            )
+        return self._root
+
+    def G(self, p: Simplex) -> Values:
+        return np.einsum("...i,ij,...j->...", p, self.C, p)
+
+    def gradient(self, p: Simplex) -> Simplex:
+        return 2 * p @ self.C
+
+
+@dataclass(frozen=True)
+class ZeroOne(_Smooth):
+    """G = max p: error rate (ELR, MOCU). Proper but not strictly: labelling may stall before the truth is found."""
+
+    strict = False
+
+    def G(self, p: Simplex) -> Values:
+        return np.asarray(p.max(-1))
+
+    def gradient(self, p: Simplex) -> Simplex:
+        return np.eye(p.shape[-1])[p.argmax(-1)]  # a subgradient; the first of equal classes
+
+
+@dataclass(frozen=True)
+class SoftZeroOne(_Smooth):
+    """G = (1/k) log sum exp(k p): a strictly convex error rate (SMOCU), ZeroOne as k grows."""
+
+    k: float = 10.0
+
+    def __post_init__(self) -> None:
+        checks.within(self.k, "SoftZeroOne(k)", 0, open_low=True)
+
+    def G(self, p: Simplex) -> Values:
+        top = p.max(-1, keepdims=True)
+        return np.asarray(top[..., 0] + np.log(np.exp(self.k * (p - top)).sum(-1)) / self.k)
+
+    def gradient(self, p: Simplex) -> Simplex:
+        e = np.exp(self.k * (p - p.max(-1, keepdims=True)))
+        return np.asarray(e / e.sum(-1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Custom(Score):
+    """A score from a user's own convex function on (..., K)."""
+
+    function: GFunction
+
+    def G(self, p: Simplex) -> Values:
+        value = np.asarray(self.function(p))
+        if value.shape != p.shape[:-1]:
+            raise InputError(
+                "score G",
+                expected=f"one number per row: shape {p.shape[:-1]}",
+                got=f"shape {value.shape} for input {p.shape}",
+                fix="Reduce over the last axis only, e.g. (p ** 3).sum(-1).",
+            )
+        return value.astype(np.float64, copy=False)
+
+
+SCORES: dict[str, Callable[[], Score]] = {
+    "brier": Brier,
+    "log": Log,
+    "spherical": Spherical,
+    "power": Power,
+    "beta": Beta,
+    "zero-one": ZeroOne,
+    "soft-zero-one": SoftZeroOne,
+}
+
+ScoreLike = str | HasG | GFunction
+
+
+def score(value: ScoreLike) -> Score:
+    """A score from its name, from an object with `G`, or from a convex function of (..., K)."""
+    if isinstance(value, str):
+        if value not in SCORES:
+            raise unknown_name("score", value, SCORES, "Or pass an object with G(p), or a function.")
+        return SCORES[value]()
+    if isinstance(value, Score):
+        return value
+    if isinstance(value, HasG):
+        return Custom(value.G)
+    if callable(value):
+        return Custom(value)
+    raise InputError(
+        "score",
+        expected="a name, an object with G(p), or a function",
+        got=repr(value),
+        fix="See bemps.scores.",
+    )
+
+
+def check_convexity(value: ScoreLike, K: int, *, pairs: int = 20_000, seed: Seed = 0) -> float:
+    """Test numerically that G is convex on the simplex; return the smallest relative gap found, > 0 if strictly so.
+
+    Draws pairs p, q (inside, near corners and on faces) and looks at [G(p)/2 + G(q)/2 - G((p+q)/2)] / |p-q|^2.
+    Raises InputError with the offending pair if it is negative beyond rounding.
+    """
+    rng = checks.generator(seed)
+    G = score(value).G
+    p, q = (_spread_simplex(rng, pairs, K) for _ in range(2))
+    distance = ((p - q) ** 2).sum(-1)
+    middle = G((p + q) / 2)
+    gap = (G(p) + G(q)) / 2 - middle
+    worst = int(np.argmin(gap / np.maximum(distance, 1e-12)))
+    if gap[worst] < -1e-9 * (1 + abs(middle[worst])):
+        raise InputError(
+            "score G",
+            expected="a convex function on the simplex",
+            got=f"G at the middle of {p[worst].round(4)} and {q[worst].round(4)} above the chord by {-gap[worst]:.3g}",
+            fix="A proper score needs a convex G; entropy, for one, needs a minus sign.",
+        )
+    return float((gap / np.maximum(distance, 1e-12)).min())
+
+
+def _spread_simplex(rng: np.random.Generator, rows: int, K: int) -> Float[Array, "N K"]:
+    """Points of the simplex: the middle, the corners and the faces all visited."""
+    concentration = rng.choice([0.05, 0.3, 1.0, 5.0], size=(rows, 1))
+    p = rng.gamma(concentration, size=(rows, K)) + 1e-300
+    p *= rng.random((rows, K)) > rng.choice([0.0, 0.3], size=(rows, 1))
+    p[np.arange(rows), rng.integers(K, size=rows)] += 1e-3
+    return np.asarray(p / p.sum(-1, keepdims=True))
+
+
+def _log(p: Simplex) -> Simplex:
+    """log p, and 0 where p is 0."""
+    return np.log(p, out=np.zeros_like(p), where=p > 0)

@@ -1,0 +1,102 @@
+"""`select`: the one call of an engineer with a model of their own."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bemps import checks
+from bemps.context import Context
+from bemps.errors import InputError
+from bemps.strategies import Strategy, run
+from bemps.types import Array, Seed, Selection
+
+
+def select(
+    probs: ArrayLike | None,
+    n: int,
+    strategy: str | Strategy = "coremse",
+    *,
+    weights: ArrayLike | None = None,
+    estimation: ArrayLike | None = None,
+    features: ArrayLike | None = None,
+    embeddings: ArrayLike | None = None,
+    surprisal: ArrayLike | None = None,
+    labelled_features: ArrayLike | None = None,
+    labelled_embeddings: ArrayLike | None = None,
+    labelled_probs: ArrayLike | None = None,
+    estimation_features: ArrayLike | None = None,
+    seed: Seed = 0,
+    **options: object,
+) -> Selection:
+    """Choose n items to label next.
+
+    probs     (E, N, K) probabilities of E members for the N candidates; None for strategies that use embeddings only
+    strategy  a name from `bemps.strategies()`, or a function of a `Context` that returns a `Selection`
+    options   the strategy's own, for example T=0.5 for coremse; unknown ones are refused
+    The other arguments are described at `bemps.Context`. The same seed gives the same batch.
+
+    >>> import numpy as np, bemps
+    >>> probs = np.random.default_rng(0).dirichlet(np.ones(3), size=(5, 100))
+    >>> len(bemps.select(probs, 10, "coremse"))
+    10
+    """
+    members = None if probs is None else checks.probabilities(probs)
+    given = {"features": features, "embeddings": embeddings, "surprisal": surprisal}
+    size = _pool_size(members, given)
+    own = {name: _rows(value, name, size) for name, value in given.items()}
+    context = Context(
+        n=checks.batch_size(n, size),
+        size=size,
+        rng=checks.generator(seed),
+        probs=members,
+        weights=None if members is None else checks.distribution(weights, len(members), "weights"),
+        estimation=_estimation(members, estimation),
+        features=own["features"],
+        embeddings=own["embeddings"],
+        surprisal=own["surprisal"],
+        labelled_features=_like(labelled_features, "labelled_features", own["features"]),
+        labelled_embeddings=_like(labelled_embeddings, "labelled_embeddings", own["embeddings"]),
+        labelled_probs=_labelled_probs(labelled_probs, labelled_features),
+        estimation_features=_like(estimation_features, "estimation_features", own["features"]),
+    )
+    return run(strategy, context, **options)
+
+
+def _pool_size(probs: Array | None, given: dict[str, ArrayLike | None]) -> int:
+    if probs is not None:
+        return int(probs.shape[1])
+    for name, value in given.items():
+        if value is not None:
+            return len(checks.matrix(value, name))
+    raise InputError(
+        "probs",
+        expected="probabilities (E, N, K), or features, embeddings or surprisal of the candidates",
+        got="none of them",
+        fix="Without a model yet, try select(None, n, 'typiclust', embeddings=...).",
+    )
+
+
+def _rows(value: ArrayLike | None, name: str, size: int) -> Array | None:
+    return None if value is None else checks.matrix(value, name, rows=size)
+
+
+def _like(value: ArrayLike | None, name: str, candidates: Array | None) -> Array | None:
+    """The same kind of vector for other items: as many columns as the candidates have."""
+    if value is None:
+        return None
+    return checks.matrix(value, name, columns=None if candidates is None else candidates.shape[1])
+
+
+def _estimation(probs: Array | None, estimation: ArrayLike | None) -> Array | None:
+    if estimation is None:
+        return None
+    points = checks.probabilities(estimation, "estimation")
+    if probs is not None:
+        checks.same_members_and_classes(probs, points, "estimation")
+    return points
+
+
+def _labelled_probs(value: ArrayLike | None, labelled: ArrayLike | None) -> Array | None:
+    if value is None:
+        return None
+    rows = checks.matrix(value, "labelled_probs", rows=None if labelled is None else len(np.asarray(labelled)))
+    return checks.probabilities(rows[None], "labelled_probs")[0].astype(np.float64) if len(rows) else rows

@@ -1,0 +1,318 @@
+"""The one table from a name to a strategy: a function of a `Context` that returns a `Selection`."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps import baselines, batch, checks, clusters
+from bemps.batchbald import batchbald
+from bemps.context import Context
+from bemps.errors import InputError, unknown_name
+from bemps.gain import Gain, expected_gain, laplace
+from bemps.gain.compat import official_rows, official_scores
+from bemps.gain.joint import brier_half, joint_greedy
+from bemps.gain.posterior import mean_prediction
+from bemps.gain.quadratic import quadratic_scores
+from bemps.scores import Brier, Quadratic, ScoreLike, SoftZeroOne
+from bemps.scores import score as find_score
+from bemps.types import Array, Selection
+
+Strategy = Callable[..., Selection]
+ESTIMATION_SIZE = 1_000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the table."""
+
+    run: Strategy
+    help: str
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The strategy's own options with their defaults."""
+        given = self.run.keywords if isinstance(self.run, partial) else {}
+        parameters = inspect.signature(self.run).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in given}
+
+
+# -- from scores of the candidates ------------------------------------------------------------------------------------
+
+
+def _random(context: Context) -> Selection:
+    return Selection(context.rng.choice(context.size, context.n, replace=False), np.zeros(context.n))
+
+
+def _by_rule(scores: Float[Array, " N"], context: Context, rule: str, beta: float) -> Selection:
+    if rule == "top":
+        picks = batch.top(scores, context.n, context.rng)
+    elif rule in batch.STOCHASTIC:
+        picks = batch.stochastic(scores, context.n, context.rng, kind=rule, beta=beta)
+    else:
+        raise unknown_name("rule", rule, ["top", *batch.STOCHASTIC])
+    return Selection(picks, scores[picks].astype(np.float64))
+
+
+def _uncertainty(
+    context: Context,
+    *,
+    of: Callable[[Float[Array, "E N K"], Float[Array, " E"]], Float[Array, " N"]],
+    rule: str = "top",
+    beta: float = 1.0,
+) -> Selection:
+    return _by_rule(of(*context.members()), context, rule, beta)
+
+
+def _batchbald(context: Context, *, samples: int = 10_000) -> Selection:
+    probs, weights = context.members()
+    size = int(checks.within(samples, "samples", 1))
+    return Selection(*batchbald(probs, weights, context.n, context.rng, samples=size))
+
+
+# -- from expected gains ----------------------------------------------------------------------------------------------
+
+
+def _points(context: Context, score: ScoreLike, estimation_size: int | None) -> Float[Array, "E M K"]:
+    """The estimation pool: the one given; else all candidates where that is free; else a sample of them.
+
+    Free means a quadratic score with no more pairs of members than a sample would have points.
+    """
+    if context.estimation is not None:
+        return context.estimation
+    probs = context.need("probs")
+    pairs = len(probs) * (len(probs) - 1) // 2
+    if estimation_size is None:
+        free = isinstance(find_score(score), Brier | Quadratic) and pairs <= ESTIMATION_SIZE
+        estimation_size = context.size if free else ESTIMATION_SIZE
+    size = int(checks.within(estimation_size, "estimation_size", 1))
+    return probs if size >= context.size else probs[:, context.sample(size)]
+
+
+def _gain(context: Context, score: ScoreLike, estimation_size: int | None) -> Gain:
+    probs, weights = context.members()
+    return expected_gain(probs, _points(context, score, estimation_size), score=score, weights=weights)
+
+
+def _diverse(context: Context, gain: Gain, T: float) -> Selection:
+    return batch.diverse(gain.scores, gain.rows, context.n, context.rng, T=T)
+
+
+def _gain_diverse(
+    context: Context,
+    *,
+    score: ScoreLike,
+    T: float = 0.5,
+    estimation_size: int | None = None,
+    compat: str | None = None,
+) -> Selection:
+    if compat is None:
+        return _diverse(context, _gain(context, score, estimation_size), T)
+    if compat != "official":
+        raise unknown_name("compat", compat, ["official"])
+    probs, weights = context.members()
+    points = _points(context, score, estimation_size)
+    scores = official_scores(probs, points, weights, score)
+    rows = partial(official_rows, probs, points, weights, score)
+    return batch.diverse(scores, rows, context.n, context.rng, T=T)
+
+
+def _gain_topk(
+    context: Context,
+    *,
+    score: ScoreLike,
+    rule: str = "top",
+    beta: float = 1.0,
+    estimation_size: int | None = None,
+) -> Selection:
+    return _by_rule(_gain(context, score, estimation_size).scores, context, rule, beta)
+
+
+def _gain_km(context: Context, *, score: ScoreLike, pool: int = 10, estimation_size: int | None = None) -> Selection:
+    gain = _gain(context, score, estimation_size)
+    vectors = context.features if context.features is not None else context.representation()[0]
+    return batch.weighted_representatives(gain.scores, vectors, context.n, context.rng, pool=pool)
+
+
+def _gain_joint(context: Context, *, samples: int = 256, candidates: int | None = None) -> Selection:
+    probs, weights = context.members()
+    points = _points(context, "brier", None)
+    half = brier_half(points, weights)
+    alone = quadratic_scores(probs, half.T @ half, weights)
+    size = max(1_000, 20 * context.n) if candidates is None else max(context.n, candidates)
+    kept = batch.top(alone, min(size, context.size), context.rng)
+    picks, values = joint_greedy(probs[:, kept], context.n, half, weights, samples=samples, rng=context.rng)
+    return Selection(kept[picks], values)
+
+
+def _smocu(context: Context, *, k: float = 10.0, T: float = 0.5, estimation_size: int | None = None) -> Selection:
+    return _diverse(context, _gain(context, SoftZeroOne(k), estimation_size), T)
+
+
+def _wmocu(context: Context, *, c: float = 1.0, T: float = 0.5, estimation_size: int | None = None) -> Selection:
+    probs, weights = context.members()
+    points = _points(context, "zero-one", estimation_size)
+    uniform = np.full(points.shape[1], 1 / points.shape[1])
+    return _diverse(context, baselines.wmocu_gain(probs, points, weights, uniform, c=c), T)
+
+
+# -- from features and embeddings -------------------------------------------------------------------------------------
+
+
+def _laplace(
+    context: Context,
+    *,
+    score: str,
+    near_ties: bool = False,
+    l2: float = 1.0,
+    temperature: float = 1.0,
+    estimation_size: int = ESTIMATION_SIZE,
+) -> Selection:
+    q = mean_prediction(*context.members())
+    here, there = _linear(context, q, l2, temperature, estimation_size)
+    kept = _near_ties(context, q) if near_ties else np.arange(context.size)
+    picks, values = laplace.greedy_batch(here[kept], there, context.n, score)
+    return Selection(kept[picks], values)
+
+
+def _linear(
+    context: Context, q: Float[Array, "N K"], l2: float, temperature: float, estimation_size: int
+) -> tuple[laplace.Linear, laplace.Linear]:
+    """Candidates and estimation pool as the Laplace posterior sees them.
+
+    Without `labelled_probs`, the mean curvature of the pool stands for that of the labelled items.
+    """
+    features, labelled = context.need("features"), context.need("labelled_features")
+    if context.labelled_probs is None:
+        d = np.full(len(labelled), float(laplace.curvature(q).mean()))
+    else:
+        d = laplace.curvature(context.labelled_probs)
+    checks.within(l2, "l2", 0, open_low=True)
+    checks.within(temperature, "temperature", 0, open_low=True)
+    white = laplace.whitener(labelled.astype(np.float64), d, l2=l2, temperature=temperature)
+    here = laplace.Linear((features @ white).astype(features.dtype), q)
+    if context.estimation is None:
+        return here, here[context.sample(int(checks.within(estimation_size, "estimation_size", 1)))]
+    points = context.need("estimation_features")
+    there_q = mean_prediction(context.estimation, context.members()[1])
+    return here, laplace.Linear((points @ white).astype(features.dtype), there_q)
+
+
+def _near_ties(context: Context, q: Float[Array, "N K"]) -> Int[Array, " V"]:
+    """The max(10 n, N * mean(1 - max q)) candidates with the smallest margins: where a label can change an answer."""
+    size = max(10 * context.n, int(np.ceil(context.size * float((1 - q.max(1)).mean()))))
+    return np.sort(batch.top(baselines.margin(*context.members()), min(size, context.size), context.rng))
+
+
+def _badge(context: Context) -> Selection:
+    probs, weights = context.members()
+    return Selection(*baselines.badge(probs, weights, context.need("features"), context.n, context.rng))
+
+
+def _embedding_km(context: Context) -> Selection:
+    return clusters.nearest_to_centres(context.representation()[0], context.n, context.rng)
+
+
+def _alps(context: Context) -> Selection:
+    surprisal = context.need("surprisal").astype(np.float64)
+    norms = np.linalg.norm(surprisal, axis=1, keepdims=True)
+    return clusters.nearest_to_centres(surprisal / np.where(norms > 0, norms, 1), context.n, context.rng)
+
+
+def _margin_km(context: Context, *, pool: int = 10) -> Selection:
+    margins = baselines.margin(*context.members())
+    if context.n == 1:
+        return _by_rule(margins, context, "top", 1.0)
+    size = max(context.n, int(checks.within(pool, "pool", 1)) * context.n)
+    near = batch.top(margins, min(size, context.size), context.rng)
+    return clusters.nearest_to_centres(context.representation()[0], context.n, context.rng, near)
+
+
+def _coreset(context: Context) -> Selection:
+    vectors, labelled = context.representation()
+    return Selection(*baselines.coreset(vectors, labelled, context.n, context.rng))
+
+
+def _typiclust(context: Context) -> Selection:
+    vectors, labelled = context.representation()
+    return clusters.typiclust(vectors, labelled, context.n, context.rng)
+
+
+# -- the table --------------------------------------------------------------------------------------------------------
+
+STRATEGIES: dict[str, Entry] = {
+    "random": Entry(_random, "items drawn at random: the baseline"),
+    "least-confidence": Entry(partial(_uncertainty, of=baselines.least_confidence), "1 - largest probability"),
+    "margin": Entry(partial(_uncertainty, of=baselines.margin), "first two classes closest (breaking ties)"),
+    "entropy": Entry(partial(_uncertainty, of=baselines.entropy), "entropy of the mean prediction"),
+    "bald": Entry(partial(_uncertainty, of=baselines.bald), "mutual information of label and members"),
+    "batchbald": Entry(_batchbald, "mutual information of the batch's labels and members, greedy"),
+    "mocu": Entry(partial(_gain_diverse, score="zero-one", compat=None), "expected gain in error rate (ELR)"),
+    "wmocu": Entry(_wmocu, "weighted MOCU (Zhao et al. 2021), c = 1"),
+    "smocu": Entry(_smocu, "soft MOCU, expected gain in a softened error rate, k = 10"),
+    "badge": Entry(_badge, "k-means++ seeds of gradient embeddings; needs features"),
+    "alps": Entry(_alps, "k-means on surprisal vectors of a masked language model; needs surprisal"),
+    "bert-km": Entry(_embedding_km, "k-means on embeddings of the pretrained model (Pretrained-LM)"),
+    "coreset": Entry(_coreset, "k-centre greedy on embeddings"),
+    "typiclust": Entry(_typiclust, "typical items of unlabelled clusters; good with no labels at all"),
+    "margin-km": Entry(_margin_km, "k-means on embeddings of the 10 B smallest margins"),
+    "coremse": Entry(partial(_gain_diverse, score="brier"), "expected gain in the Brier score, diverse batch"),
+    "corelog": Entry(partial(_gain_diverse, score="log"), "expected gain in the log score, diverse batch"),
+    "coremse-topk": Entry(partial(_gain_topk, score="brier"), "expected gain in the Brier score, the top B"),
+    "corelog-topk": Entry(partial(_gain_topk, score="log"), "expected gain in the log score, the top B (EPIG)"),
+    "coremse-km": Entry(partial(_gain_km, score="brier"), "CoreMSE-weighted k-means on features"),
+    "corelog-km": Entry(partial(_gain_km, score="log"), "CoreLog-weighted k-means on features"),
+    "coremse-joint": Entry(_gain_joint, "joint expected gain of the batch in the Brier score, greedy"),
+    "coremse-laplace": Entry(partial(_laplace, score="brier"), "closed-form CoreMSE of a linear head, greedy"),
+    "corelog-laplace": Entry(partial(_laplace, score="log"), "closed-form CoreLog of a linear head, greedy"),
+    "coremse-laplace-margin": Entry(
+        partial(_laplace, score="brier", near_ties=True), "coremse-laplace among the smallest margins"
+    ),
+    "corelog-laplace-margin": Entry(
+        partial(_laplace, score="log", near_ties=True), "corelog-laplace among the smallest margins"
+    ),
+}
+ALIASES = {"epig": "corelog-topk"}
+
+
+def strategies() -> dict[str, str]:
+    """The names of the strategies, each with one line of help."""
+    rows = {name: entry.help for name, entry in STRATEGIES.items()}
+    return rows | {alias: f"another name of {name}" for alias, name in ALIASES.items()}
+
+
+def find(strategy: str | Strategy) -> Strategy:
+    """A strategy by name; a function is passed through."""
+    if callable(strategy):
+        return strategy
+    name = ALIASES.get(strategy, strategy)
+    if name not in STRATEGIES:
+        raise unknown_name("strategy", strategy, strategies(), "bemps.strategies() lists them with one line each.")
+    return STRATEGIES[name].run
+
+
+def run(strategy: str | Strategy, context: Context, **options: object) -> Selection:
+    """Run a strategy with its own options; what it returns is checked to be a batch."""
+    function = find(strategy)
+    if isinstance(strategy, str):
+        valid = STRATEGIES[ALIASES.get(strategy, strategy)].options
+        for name in options:
+            if name not in valid:
+                raise unknown_name(f"option of {strategy}", name, valid)
+    return _checked(function(context, **options), context)
+
+
+def _checked(selection: Selection, context: Context) -> Selection:
+    indices = np.asarray(selection.indices)
+    fits = indices.shape == (context.n,) and len(np.unique(indices)) == context.n
+    if not fits or indices.min() < 0 or indices.max() >= context.size:
+        raise InputError(
+            "strategy",
+            expected=f"{context.n} different positions from 0 to {context.size - 1}",
+            got=np.array2string(indices, threshold=8),
+            fix="A strategy returns Selection(indices, scores).",
+        )
+    return selection
