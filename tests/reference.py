@@ -1,4 +1,4 @@
-"""Algorithms 1, 2 and 3 of the paper as literal loops over numbers, from its text: slow, and the judge of the fast ones.
+"""Algorithms 1, 2 and 3 of the paper as literal loops over numbers, from its text: slow, and the judge of the rest.
 
 Written with plain arithmetic, so that they run on floats and, for members that hardly differ, on mpmath numbers of 50
 digits (the difference of two nearly equal G is beyond float64 there).

@@ -46,15 +46,15 @@ class Score:
         """
         h = 1e-5
         step = h * (target - p)
-        return (4 * self.G(p + step) - self.G(p + 2 * step) - 3 * self.G(p)) / (2 * h)
+        return np.asarray((4 * self.G(p + step) - self.G(p + 2 * step) - 3 * self.G(p)) / (2 * h))
 
     def S(self, p: Simplex, y: Int[Array, "*batch"] | int) -> Values:
         """Score of forecast p when class y happens."""
-        return self.G(p) + self.toward(p, np.eye(p.shape[-1])[y])
+        return np.asarray(self.G(p) + self.toward(p, np.eye(p.shape[-1])[y]))
 
     def divergence(self, p: Simplex, q: Simplex) -> Values:
         """B(p, q): what forecasting q loses when p is true."""
-        return self.G(p) - self.G(q) - self.toward(q, p)
+        return np.asarray(self.G(p) - self.G(q) - self.toward(q, p))
 
 
 class _Smooth(Score):
@@ -64,7 +64,7 @@ class _Smooth(Score):
         raise TypeError(f"{type(self).__name__} must define gradient(p)")
 
     def toward(self, p: Simplex, target: Simplex) -> Values:
-        return np.einsum("...k,...k->...", self.gradient(p), target - p)
+        return np.asarray(np.einsum("...k,...k->...", self.gradient(p), target - p))
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Beta(Score):
 class Quadratic(_Smooth):
     """G = p^T C p for a K x K matrix C, positive definite on vectors that sum to zero: errors that cost differently."""
 
-    C: Float[Array, "K K"]
+    C: Array
     _root: Float[Array, "R K"] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -220,7 +220,7 @@ class Quadratic(_Smooth):
         return self._root
 
     def G(self, p: Simplex) -> Values:
-        return np.einsum("...i,ij,...j->...", p, self.C, p)
+        return np.asarray(np.einsum("...i,ij,...j->...", p, self.C, p))
 
     def gradient(self, p: Simplex) -> Simplex:
         return 2 * p @ self.C
@@ -318,9 +318,10 @@ def check_convexity(value: ScoreLike, K: int, *, pairs: int = 20_000, seed: Seed
     G = score(value).G
     p, q = (_spread_simplex(rng, pairs, K) for _ in range(2))
     distance = ((p - q) ** 2).sum(-1)
+    p, q, distance = (side[distance > 1e-4] for side in (p, q, distance))  # nearer ones drown in rounding
     middle = G((p + q) / 2)
     gap = (G(p) + G(q)) / 2 - middle
-    worst = int(np.argmin(gap / np.maximum(distance, 1e-12)))
+    worst = int(np.argmin(gap / distance))
     if gap[worst] < -1e-9 * (1 + abs(middle[worst])):
         raise InputError(
             "score G",
@@ -328,7 +329,7 @@ def check_convexity(value: ScoreLike, K: int, *, pairs: int = 20_000, seed: Seed
             got=f"G at the middle of {p[worst].round(4)} and {q[worst].round(4)} above the chord by {-gap[worst]:.3g}",
             fix="A proper score needs a convex G; entropy, for one, needs a minus sign.",
         )
-    return float((gap / np.maximum(distance, 1e-12)).min())
+    return float(gap[worst] / distance[worst])
 
 
 def _spread_simplex(rng: np.random.Generator, rows: int, K: int) -> Float[Array, "N K"]:

@@ -3,12 +3,12 @@
 import mpmath
 import numpy as np
 import pytest
-from making import predictions, weights_for
 
 import bemps
 import reference
 from bemps.gain.blocked import BlockedGain, GeneralKernel
 from bemps.scores import SCORES, Custom, Power, Quadratic, SoftZeroOne, score
+from making import predictions, weights_for
 
 SHAPES = [(1, 3, 2, 2), (2, 4, 3, 2), (3, 5, 4, 3), (5, 6, 7, 4), (7, 2, 1, 6), (4, 1, 5, 10)]
 
@@ -168,6 +168,18 @@ def test_remaining_gain_is_equation_qs(name):
     chosen = Quadratic(cost_matrix(3)) if name == "quadratic" else name
     wanted = reference.remaining_gain(estimation, weights, SCORES_TO_TEST[name][1](3))
     assert bemps.remaining_gain(estimation, score=chosen, weights=weights) == pytest.approx(wanted, rel=1e-10)
+
+
+def test_more_pairs_of_members_than_points_gives_the_same():
+    """Sixty members have 1,770 pairs: with 20 points rows are computed directly, with 3,000 by the factorised form."""
+    rng = np.random.default_rng(0)
+    probs, estimation = predictions(rng, 60, 30, 3), predictions(rng, 60, 3_000, 3)
+    few, many = bemps.core_mse(probs, estimation[:, :20]), bemps.core_mse(probs, estimation)
+    assert type(few) is not type(many)
+    agree(many.matrix()[:, :20], few.matrix(), 1e-9)
+    for gain in (few, many):
+        agree(gain.scores, gain.matrix().mean(1), 1e-9)
+        agree(gain.standard_error, gain.matrix().std(1, ddof=1) / np.sqrt(gain.matrix().shape[1]), 1e-9)
 
 
 def test_core_mse_and_core_log_are_expected_gain():

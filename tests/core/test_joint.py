@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from making import predictions, weights_for
 
 import bemps
 import reference
 from bemps.gain.joint import brier_half, joint_greedy
+from making import predictions, weights_for
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

@@ -13,12 +13,11 @@ from bemps import checks
 from bemps.gain.blocked import BlockedGain, GeneralKernel
 from bemps.gain.logarithmic import LogKernel
 from bemps.gain.posterior import mean_prediction, mutual_information
-from bemps.gain.quadratic import QuadraticGain, member_form
+from bemps.gain.quadratic import QuadraticGain, member_form, quadratic_gain
 from bemps.limits import current_limits, map_blocks, slices
 from bemps.scores import Brier, Log, Quadratic, Score, ScoreLike
 from bemps.scores import score as find_score
 from bemps.types import Array
-
 
 Gain = QuadraticGain | BlockedGain
 """The expected gain of every candidate: `.scores`, `.standard_error`, `.matrix()`, `.vectors`, `.rows(indices)`.
@@ -49,7 +48,7 @@ def expected_gain(
     v = checks.distribution(estimation_weights, points.shape[1], "estimation_weights")
     chosen = find_score(score)
     if isinstance(chosen, Brier | Quadratic):
-        return QuadraticGain(candidates, points, chosen.root(points.shape[2]), w, v)
+        return quadratic_gain(candidates, points, chosen.root(points.shape[2]), w, v)
     if isinstance(chosen, Log):
         return BlockedGain(LogKernel(candidates, points, w), v)
     return BlockedGain(GeneralKernel(candidates, points, chosen.G, w), v)

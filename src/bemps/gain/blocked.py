@@ -84,11 +84,8 @@ class BlockedGain:
     def _moments(self) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Scores and standard errors in one pass; the matrix is kept only where it fits the memory limit."""
         N, M = self._kernel.N, self._kernel.M
-        fits = N * M * self._kernel.dtype.itemsize <= current_limits().memory
-        if fits or "_matrix" in self.__dict__:
-            rows: Callable[[slice], Float[Array, "n M"]] = self._matrix.__getitem__
-        else:
-            rows = self._row_block
+        keep = N * M * self._kernel.dtype.itemsize <= current_limits().memory or "_matrix" in self.__dict__
+        rows = self._matrix.__getitem__ if keep else self._row_block
         parts = map_blocks(lambda s: self._moments_of(rows(s)), slices(N, self._kernel.block_rows))
         scores, errors = (np.concatenate(part) for part in zip(*parts, strict=True))
         return scores, errors

@@ -15,7 +15,7 @@ from bemps.errors import InputError
 from bemps.gain.blocked import BlockedGain
 from bemps.gain.logarithmic import LogKernel
 from bemps.gain.posterior import mean_prediction, mutual_information
-from bemps.gain.quadratic import QuadraticGain
+from bemps.gain.quadratic import QuadraticGain, quadratic_gain
 from bemps.scores import Brier, Log, ScoreLike
 from bemps.scores import score as find_score
 from bemps.types import Array
@@ -34,7 +34,7 @@ def _parts(
         exact = points.astype(np.float64)
         deviation = exact - mean_prediction(exact, weights)
         constant = weights @ (deviation * deviation).sum(-1)
-        return QuadraticGain(probs, points, np.eye(points.shape[2]), weights, uniform), constant
+        return quadratic_gain(probs, points, np.eye(points.shape[2]), weights, uniform), constant
     raise InputError(
         "compat",
         expected="coremse or corelog, which the authors' code has",

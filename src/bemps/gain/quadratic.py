@@ -6,7 +6,11 @@ E members, N candidates, M estimation points, K classes, P = E (E-1) / 2 pairs, 
     b_ef[n]   = -w_e w_f sum_y q[n,y] a[e,n,y] a[f,n,y]          d_ef[m] = |F (p[e,m] - p[f,m])|^2
 
 So the scores need only means over m, and the N x M matrix has rank at most P. Single b may be negative, gains are
-not. For the mean itself there is a form that cannot turn negative:
+not. With as many pairs as points (P >= M) that saves nothing, and rows are computed as they are defined:
+
+    gain[n,m] = sum_y q[n,y] |sum_e w_e a[e,n,y] F (p[e,m] - q[m])|^2
+
+For the mean over m there is a form that needs neither, and cannot turn negative:
 
     mean_m gain[n,m] = sum_y |R^T (w o (p[:,n,y] - q[n,y]))|^2 / q[n,y],   R R^T = Gamma,
     Gamma_ef = mean_m <F (p[e,m] - q[m]), F (p[f,m] - q[m])>
@@ -15,11 +19,13 @@ All in float64: it is cheap, and float32 members that hardly differ lose nothing
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from bemps.gain.blocked import BlockedGain
 from bemps.gain.posterior import mean_prediction, ratio_to_mean
 from bemps.limits import current_limits, map_blocks, slices
 from bemps.types import Array
@@ -27,8 +33,21 @@ from bemps.types import Array
 Root = Float[Array, "R K"]
 
 
+def quadratic_gain(
+    probs: Float[Array, "E N K"],
+    estimation: Float[Array, "E M K"],
+    root: Root,
+    weights: Float[Array, " E"],
+    estimation_weights: Float[Array, " M"],
+) -> "QuadraticGain | ManyMembersGain":
+    """The factorised form where it is the smaller one."""
+    E, M = estimation.shape[:2]
+    kind = QuadraticGain if E * (E - 1) // 2 < M else ManyMembersGain
+    return kind(probs, estimation, root, weights, estimation_weights)
+
+
 class QuadraticGain:
-    """Expected gain of every candidate for a quadratic score; see `bemps.expected_gain`."""
+    """Expected gain of every candidate for a quadratic score, factorised over pairs of members."""
 
     def __init__(
         self,
@@ -66,7 +85,7 @@ class QuadraticGain:
 
     @cached_property
     def vectors(self) -> Float[Array, "N D"]:
-        """Rows with the pairwise distances of the rows of `matrix()`, in D = min(M, P) dimensions."""
+        """Rows with the pairwise distances of the rows of `matrix()`, in P dimensions."""
         return self.rows(np.arange(self._probs.shape[1]))
 
     def rows(self, indices: Int[Array, " n"]) -> Float[Array, "n D"]:
@@ -76,8 +95,6 @@ class QuadraticGain:
     @cached_property
     def _factor(self) -> Float[Array, "D P"]:
         """R of d = Q R: |R v| = |d v| for every v, so b R^T has the distances of b d^T."""
-        if self._estimation.shape[1] <= len(self._pairs[0]):
-            return self._distances(slice(None))
         return self._triangle(lambda d, block: d)
 
     def _triangle(self, columns: Callable[[Float[Array, "m P"], slice], Float[Array, "m P"]]) -> Float[Array, "D P"]:
@@ -109,11 +126,9 @@ class QuadraticGain:
 
     def _responses(self, candidates: Int[Array, " n"] | slice) -> Float[Array, "n P"]:
         """b_ef[n] = -w_e w_f sum_y q a_e a_f."""
-        probs = self._probs[:, candidates].astype(np.float64)
-        mean = mean_prediction(probs, self._weights)
-        scaled = ratio_to_mean(probs, mean) * np.sqrt(mean) * self._weights[:, None, None]
+        scaled = _scaled_ratios(self._probs[:, candidates], self._weights)
         e, f = self._pairs
-        b = np.empty((len(e), probs.shape[1]))
+        b = np.empty((len(e), scaled.shape[1]))
         for pair, (i, j) in enumerate(zip(e, f, strict=True)):
             np.einsum("nk,nk->n", scaled[i], -scaled[j], out=b[pair])
         return b.T
@@ -133,6 +148,74 @@ class QuadraticGain:
             lambda s: of_responses(self._responses(chosen[s])).astype(dtype or np.float64, copy=False), blocks
         )
         return np.concatenate(parts)
+
+
+class ManyMembersGain(BlockedGain):
+    """Expected gain for a quadratic score with more pairs of members than points: plain rows, but scores for free."""
+
+    def __init__(
+        self,
+        probs: Float[Array, "E N K"],
+        estimation: Float[Array, "E M K"],
+        root: Root,
+        weights: Float[Array, " E"],
+        estimation_weights: Float[Array, " M"],
+    ) -> None:
+        super().__init__(DirectKernel(probs, estimation, root, weights), estimation_weights)
+        self._scores_from = (probs, estimation, root, weights, estimation_weights)
+
+    @cached_property
+    def scores(self) -> Float[Array, " N"]:
+        """DeltaQ(x|L): the mean over the estimation pool."""
+        probs, estimation, root, weights, estimation_weights = self._scores_from
+        return quadratic_scores(probs, member_form(estimation, root, weights, estimation_weights), weights)
+
+
+@dataclass(eq=False)
+class DirectKernel:
+    """Rows of the matrix of a quadratic score as they are defined."""
+
+    probs: Float[Array, "E N K"]
+    estimation: Float[Array, "E M K"]
+    root: Root
+    weights: Float[Array, " E"]
+
+    def __post_init__(self) -> None:
+        points = self.estimation.astype(np.float64)
+        points -= mean_prediction(points, self.weights)
+        self._deviations = (points @ self.root.T).reshape(len(points), -1)  # (E, M*R)
+
+    @property
+    def N(self) -> int:
+        return self.probs.shape[1]
+
+    @property
+    def M(self) -> int:
+        return self.estimation.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        return self.probs.dtype
+
+    @property
+    def block_rows(self) -> int:
+        bounds = current_limits()
+        per_row = 16 * self.probs.shape[2] * (self._deviations.shape[1] + 4 * len(self.probs))
+        return max(1, min(bounds.memory // bounds.threads // 2, 2**23) // per_row)
+
+    def __call__(self, candidates: Int[Array, " n"]) -> Float[Array, "n M"]:
+        scaled = _scaled_ratios(self.probs[:, candidates], self.weights)
+        E, n, K = scaled.shape
+        squared = scaled.reshape(E, n * K).T @ self._deviations
+        squared *= squared
+        return squared.reshape(n, K, self.M, -1).sum((1, 3))
+
+
+def _scaled_ratios(probs: Float[Array, "E n K"], weights: Float[Array, " E"]) -> Float[Array, "E n K"]:
+    """w_e a[e,n,y] sqrt(q[n,y])."""
+    exact = probs.astype(np.float64)
+    mean = mean_prediction(exact, weights)
+    return ratio_to_mean(exact, mean) * np.sqrt(mean) * weights[:, None, None]
 
 
 def member_form(

@@ -1,0 +1,138 @@
+"""Closed-form Laplace gains: the limit of sampled members, and downdates against refactorising from scratch."""
+
+import numpy as np
+import pytest
+
+import bemps
+from bemps import scores
+from bemps.gain import laplace
+from bemps.gain.blocked import GeneralKernel
+
+
+def softmax(z):
+    e = np.exp(z - z.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def problem(rng, N, H, K, dtype=np.float64):
+    features = np.concatenate([rng.normal(size=(N, H - 1)), np.ones((N, 1))], axis=1).astype(dtype)
+    return features, softmax(features @ rng.normal(size=(H, K)))
+
+
+@pytest.mark.parametrize("score", ["log", "brier"])
+def test_traces_are_those_of_the_matrices(score):
+    rng = np.random.default_rng(0)
+    a, b = rng.dirichlet(np.ones(4), size=5), rng.dirichlet(np.ones(4), size=6)
+    S = [[np.diag(q) - np.outer(q, q) for q in side] for side in (a, b)]
+    wanted = [[np.trace(s @ (t / 2 if score == "log" else t @ t)) for t in S[1]] for s in S[0]]
+    assert np.allclose(laplace.trace_terms(a, b, score), wanted, atol=1e-14)
+
+
+@pytest.mark.parametrize("score", ["log", "brier"])
+def test_limit_of_many_sampled_members(score):
+    """Logits with posterior covariance c(x,x') I: the gain of very many members tends to the closed form as c -> 0."""
+    rng = np.random.default_rng(1)
+    K, points = 3, 4
+    z0 = rng.normal(size=(points, K))
+    base = rng.normal(size=(points, 3))
+    errors = []
+    for size in (0.3, 0.05, 0.005):
+        z = base * np.sqrt(size / (base**2).sum(1).mean())
+        noise = rng.normal(size=(100_000, 3, K))
+        noise = np.concatenate([noise, -noise])  # antithetic: the mean stays at the MAP
+        members = softmax(z0 + np.einsum("nh,ehk->enk", z, noise))
+        G, uniform = scores.score(score).G, np.full(len(members), 1 / len(members))
+        sampled = GeneralKernel(members[:, :2], members, G, uniform)(np.arange(2))
+        closed = laplace.laplace_gain(laplace.Linear(z[:2], softmax(z0)[:2]), laplace.Linear(z, softmax(z0)), score)
+        errors.append(np.abs(closed - sampled).max() / sampled.max())
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[1] < 0.08
+    assert errors[2] < 0.03
+
+
+@pytest.mark.parametrize("score", ["log", "brier"])
+def test_downdates_equal_refactorising_after_every_pick(score):
+    rng = np.random.default_rng(2)
+    features, q = problem(rng, 40, 6, 3)
+    labelled, labelled_q = features[:8], q[:8]
+    l2 = 0.7
+
+    def from_scratch(picked):
+        H_L = np.concatenate([labelled, features[picked]])
+        d = laplace.curvature(np.concatenate([labelled_q, q[picked]]))
+        A = np.linalg.inv(H_L.T @ np.diag(d) @ H_L + l2 * np.eye(6))
+        c = features @ A @ features.T
+        gain = c**2 * laplace.trace_terms(q, q, score) / (1 + np.diag(c) * laplace.curvature(q))[:, None]
+        return gain.mean(1)
+
+    white = laplace.whitener(labelled, laplace.curvature(labelled_q), l2=l2)
+    here = laplace.Linear(features @ white, q)
+    greedy = laplace.GreedyLaplace(here, here, score)
+    picked = []
+    assert np.allclose(greedy.scores, laplace.laplace_gain(here, here, score).mean(1))
+    for _ in range(12):
+        assert np.allclose(greedy.scores, from_scratch(picked), rtol=1e-9)
+        best = int(np.argmax(np.where(np.isin(np.arange(40), picked), -1, greedy.scores)))
+        picked.append(best)
+        greedy.pick(best)
+    chosen, _ = laplace.greedy_batch(here, here, 12, score)
+    assert chosen.tolist() == picked
+    selected = bemps.select(
+        q[None], 12, f"core{'mse' if score == 'brier' else 'log'}-laplace", features=features,
+        labelled_features=labelled, labelled_probs=labelled_q, l2=l2,
+    )  # fmt: skip
+    assert selected.indices.tolist() == picked
+
+
+def test_float32_picks_the_same():
+    rng = np.random.default_rng(3)
+    features, q = problem(rng, 300, 8, 4)
+    picks = [
+        bemps.select(q[None], 20, "corelog-laplace", features=features.astype(t), labelled_features=features[:20])
+        for t in (np.float32, np.float64)
+    ]
+    assert picks[0].indices.tolist() == picks[1].indices.tolist()
+
+
+def test_greedy_avoids_what_a_pick_has_told():
+    """Two groups of near-copies: the second pick is of the other group, though the first has the larger gains."""
+    rng = np.random.default_rng(0)
+    features = np.repeat([[3.0, 0, 1], [0, 2.5, 1]], 30, axis=0) + 0.01 * rng.normal(size=(60, 3))
+    q = np.full((60, 2), 0.5)
+    picks = bemps.select(q[None], 2, "corelog-laplace", features=features, labelled_features=np.zeros((0, 3))).indices
+    assert {int(i) // 30 for i in picks} == {0, 1}
+
+
+def test_margin_restricts_the_candidates():
+    rng = np.random.default_rng(5)
+    features, q = problem(rng, 500, 5, 3)
+    size = max(30, int(np.ceil(500 * (1 - q.max(1)).mean())))
+    near = set(np.argsort(np.diff(np.sort(q, axis=1)[:, -2:], axis=1)[:, 0])[:size].tolist())
+    chosen = bemps.select(q[None], 3, "corelog-laplace-margin", features=features, labelled_features=features[:9])
+    assert set(chosen.indices.tolist()) <= near
+
+
+def test_a_pool_beyond_the_memory_limit_keeps_the_best_candidates():
+    rng = np.random.default_rng(6)
+    features, q = problem(rng, 2_000, 5, 3)
+    given = {"features": features, "labelled_features": features[:20], "estimation_size": 200}
+    whole = bemps.select(q[None], 5, "corelog-laplace", **given)
+    with bemps.limits(memory=2**21):
+        part = bemps.select(q[None], 5, "corelog-laplace", **given)
+    assert part.indices[0] == whole.indices[0]
+    assert part.scores.sum() > 0.9 * whole.scores.sum()
+
+
+def test_estimation_pool_of_other_items_needs_their_features():
+    rng = np.random.default_rng(7)
+    features, q = problem(rng, 50, 5, 3)
+    given = {"features": features[:30], "labelled_features": features[:5], "estimation": q[None, 30:]}
+    with pytest.raises(bemps.InputError, match="estimation_features"):
+        bemps.select(q[None, :30], 2, "corelog-laplace", **given)
+    chosen = bemps.select(q[None, :30], 2, "corelog-laplace", estimation_features=features[30:], **given)
+    assert len(chosen) == 2
+
+
+def test_only_log_and_brier_have_a_closed_form():
+    with pytest.raises(bemps.InputError, match="closed form"):
+        laplace.trace_terms(np.eye(2), np.eye(2), "spherical")

@@ -1,0 +1,143 @@
+"""The contract of every strategy in the table, and what select does with it."""
+
+import numpy as np
+import pytest
+
+import bemps
+from bemps import baselines
+from bemps.strategies import ALIASES, STRATEGIES
+from making import predictions
+
+NAMES = sorted(bemps.strategies())
+
+
+def everything(rng, N=60, K=4, H=7, dtype=np.float64):
+    features = rng.normal(size=(N, H)).astype(dtype)
+    return {
+        "probs": predictions(rng, 5, N, K, dtype=dtype),
+        "features": features,
+        "embeddings": rng.normal(size=(N, 5)),
+        "surprisal": np.abs(rng.normal(size=(N, 12))),
+        "labelled_features": rng.normal(size=(10, H)),
+        "labelled_embeddings": rng.normal(size=(10, 5)),
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("n", [1, 7, 60])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_strategy_gives_n_different_items_and_the_same_for_a_seed(name, n, dtype):
+    given = everything(np.random.default_rng(0), dtype=dtype)
+    first, again = (bemps.select(n=n, strategy=name, seed=3, **given) for _ in range(2))
+    assert len(set(first.indices.tolist())) == n == len(first)
+    assert np.array_equal(first.indices, again.indices)
+    assert np.array_equal(first.scores, again.scores)
+    assert first.scores.shape == (n,)
+    assert not np.isnan(first.scores).any()
+    if first.clusters is not None:
+        assert all(pick in cluster for pick, cluster in zip(first.indices, first.clusters, strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_strategy_survives_equal_rows_and_members_that_agree(name):
+    rng = np.random.default_rng(0)
+    given = {key: np.repeat(value[..., :1, :], 20, axis=-2) for key, value in everything(rng).items()}
+    given["probs"] = np.repeat(given["probs"][:1], 5, axis=0)
+    chosen = bemps.select(n=6, strategy=name, **given)
+    assert len(set(chosen.indices.tolist())) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "scores"),
+    [
+        ("least-confidence", baselines.least_confidence),
+        ("margin", baselines.margin),
+        ("entropy", baselines.entropy),
+        ("bald", baselines.bald),
+        ("coremse-topk", lambda p, w: bemps.core_mse(p, weights=w).scores),
+        ("corelog-topk", lambda p, w: bemps.core_log(p, weights=w).scores),
+        ("coremse", lambda p, w: bemps.core_mse(p, weights=w).scores),
+        ("corelog", lambda p, w: bemps.core_log(p, weights=w).scores),
+        ("mocu", lambda p, w: bemps.expected_gain(p, score="zero-one", weights=w).scores),
+        ("batchbald", baselines.bald),
+        ("margin-km", baselines.margin),
+        ("coremse-km", lambda p, w: bemps.core_mse(p, weights=w).scores),
+        ("coremse-joint", lambda p, w: bemps.core_mse(p, weights=w).scores),
+    ],
+)
+def test_one_item_is_the_argmax(name, scores):
+    given = everything(np.random.default_rng(1))
+    weights = np.array([0.1, 0.3, 0.2, 0.2, 0.2])
+    chosen = bemps.select(n=1, strategy=name, weights=weights, **given)
+    assert chosen.indices[0] == scores(given["probs"], weights).argmax()
+
+
+def test_every_row_of_the_table_has_help_and_options():
+    assert set(bemps.strategies()) == set(STRATEGIES) | set(ALIASES)
+    for name, entry in STRATEGIES.items():
+        assert entry.help, name
+        assert "of" not in entry.options
+    assert STRATEGIES["coremse"].options.keys() == {"T", "estimation_size", "compat"}
+
+
+def test_names_of_the_design_are_there():
+    wanted = set(
+        ["random", "least-confidence", "margin", "entropy", "bald", "batchbald", "mocu", "wmocu", "smocu", "badge", "alps", "bert-km", "coreset", "typiclust", "margin-km", "coremse", "corelog", "coremse-topk", "corelog-topk", "coremse-km", "corelog-km", "coremse-joint", "coremse-laplace", "corelog-laplace", "corelog-laplace-margin", "epig"]
+    )
+    assert wanted <= set(bemps.strategies())
+
+
+def test_a_function_is_a_strategy():
+    def last(context: bemps.Context) -> bemps.Selection:
+        picks = np.arange(context.size - context.n, context.size)
+        return bemps.Selection(picks, np.zeros(context.n))
+
+    assert bemps.select(np.full((1, 9, 2), 0.5), 3, last).indices.tolist() == [6, 7, 8]
+
+
+def test_no_model_yet():
+    x = np.random.default_rng(0).normal(size=(30, 4))
+    assert len(bemps.select(None, 5, "typiclust", embeddings=x)) == 5
+    assert len(bemps.select(None, 5, "random", features=x)) == 5
+
+
+def test_the_estimation_pool_is_whole_for_brier_and_a_sample_for_log():
+    probs = predictions(np.random.default_rng(0), 4, 1500, 3, dtype=np.float32)
+    whole = bemps.core_mse(probs).scores
+    chosen = bemps.select(probs, 5, "coremse-topk")
+    assert np.allclose(chosen.scores, np.sort(whole)[::-1][:5])
+    sampled = bemps.select(probs, 5, "corelog-topk", seed=0)
+    assert not np.allclose(sampled.scores, bemps.select(probs, 5, "corelog-topk", seed=1).scores, rtol=1e-6)
+    exact = bemps.select(probs, 5, "corelog-topk", estimation=probs)
+    assert np.allclose(exact.scores, np.sort(bemps.core_log(probs).scores)[::-1][:5])
+
+
+@pytest.mark.parametrize("name", ["coremse", "corelog"])
+def test_official_vectors_are_those_of_the_authors_code(name):
+    """Their loop, in a few lines: sum over members of a distance to the updated prediction, with prior weights."""
+    from bemps.gain.compat import official_rows, official_scores
+
+    rng = np.random.default_rng(0)
+    p, x = predictions(rng, 3, 12, 4), predictions(rng, 3, 9, 4)
+    q = p.mean(0)
+    updated = np.einsum("eny,emz->nymz", p / p.sum(0), x)
+    if name == "coremse":
+        distance = ((x[None, None] - updated[:, :, None]) ** 2).sum(-1)
+    else:
+        distance = (x[None, None] * np.log(x[None, None] / updated[:, :, None])).sum(-1)
+    rows = np.einsum("ny,nyem->nm", q, distance) / 3
+    score = "brier" if name == "coremse" else "log"
+    w = np.full(3, 1 / 3)
+    assert np.allclose(official_scores(p, x, w, score), rows.mean(1))
+    found = official_rows(p, x, w, score, np.arange(12))
+    assert np.allclose(found, rows / np.linalg.norm(rows, axis=1, keepdims=True))
+    assert len(bemps.select(p, 4, name, compat="official")) == 4
+
+
+@pytest.mark.parametrize("name", ["bald", "coremse-topk", "margin"])
+def test_stochastic_rules_differ_by_seed_and_prefer_high_scores(name):
+    probs = predictions(np.random.default_rng(0), 5, 300, 3)
+    picks = [bemps.select(probs, 20, name, rule="power", beta=4.0, seed=seed) for seed in range(20)]
+    assert len({tuple(sorted(p.indices)) for p in picks}) == 20
+    random = np.mean([bemps.select(probs, 20, name, rule="power", beta=0.0, seed=s).scores for s in range(20)])
+    assert np.mean([p.scores for p in picks]) > random
