@@ -8,8 +8,9 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "bemps"
 # each room may import the rooms after it in this list, and none before
 ROOMS = [
-    ["cli", "bench"],
-    ["demo"],
+    ["cli"],
+    ["bench"],
+    ["demo", "curves_page"],
     ["selection"],
     ["strategies"],
     ["baselines", "batchbald", "clusters"],

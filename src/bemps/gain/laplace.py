@@ -85,13 +85,18 @@ class GreedyLaplace:
     ) -> None:
         M = len(there.z)
         self._here = here
-        self._v = np.full(M, 1 / M, here.z.dtype) if estimation_weights is None else estimation_weights
+        v = np.full(M, 1 / M) if estimation_weights is None else estimation_weights
+        self._v = v.astype(here.z.dtype)
         self._c = here.z @ there.z.T  # (N, M)
-        self._trace = trace_terms(here.q, there.q, score).astype(here.z.dtype, copy=False)
+        self._trace = np.empty_like(self._c)
+        map_blocks(lambda s: self._fill_trace(s, there.q, score), slices(len(here.z), max(1, 2**16 // M)))
         self._d = curvature(here.q)
         self._own = (here.z * here.z).sum(1)  # c(n,n)
         self._downdates = np.zeros((0, len(here.z)), here.z.dtype)
         self.scores = self._blocks(None)
+
+    def _fill_trace(self, block: slice, q: Float[Array, "M K"], score: str) -> None:
+        self._trace[block] = trace_terms(self._here.q[block], q, score)
 
     def pick(self, index: int) -> None:
         """Suppose that item `index` gets labelled: A, and with it every c, by one downdate of rank one."""
@@ -103,18 +108,23 @@ class GreedyLaplace:
         self.scores = self._blocks((scale * column).astype(z.dtype), self._c[index].copy())
 
     def _blocks(self, column: Float[Array, " N"] | None, row: Float[Array, " M"] | None = None) -> Float[Array, " N"]:
-        """Downdate c by column x row where given, and average the gains, in blocks that stay in the cache."""
+        """Downdate c by column x row where given, and average the gains."""
         N, M = self._c.shape
+        mean = np.empty(N, self._c.dtype)
+        rows = max(1, 2**16 // M)  # c, its square and the traces of so many candidates stay in the cache
 
-        def part(block: slice) -> Float[Array, " n"]:
-            c = self._c[block]
-            if column is not None and row is not None:
-                c -= column[block, None] * row
-            squared = c * c
-            squared *= self._trace[block]
-            return squared @ self._v
+        def part(block: slice) -> None:
+            scratch = np.empty((rows, M), self._c.dtype)
+            for start in range(block.start, block.stop, rows):
+                some = slice(start, min(start + rows, block.stop))
+                c, spare = self._c[some], scratch[: some.stop - start]
+                if column is not None and row is not None:
+                    c -= np.multiply(column[some, None], row, out=spare)
+                np.multiply(c, c, out=spare)
+                spare *= self._trace[some]
+                np.matmul(spare, self._v, out=mean[some])
 
-        mean = np.concatenate(map_blocks(part, slices(N, max(1, 2**16 // M))))
+        map_blocks(part, slices(N, max(rows, 2_048)))
         return np.maximum(mean / (1 + self._own * self._d), 0.0)
 
 

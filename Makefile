@@ -1,0 +1,59 @@
+# Every target makes what it needs: on a machine with Python 3.11 and the package index, `make demo` and `make test` just work.
+PYTHON ?= python3.11
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PYTEST := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+
+.PHONY: help venv demo test check lint types format bench peers clean
+
+help:            ## this list
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+venv: $(VENV)/.everything   ## .venv with the package, every extra and the development tools
+
+demo: $(VENV)/.core         ## real active learning on digits, about a minute, with only the light core
+	$(BIN)/bemps demo
+
+test: $(VENV)/.everything   ## the whole test suite
+	$(PYTEST) -n 2 -q
+
+check: format lint types test   ## what a change must pass
+
+lint: $(VENV)/.everything   ## style and mistakes
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.everything  ## strict types
+	$(BIN)/mypy
+
+format: $(VENV)/.everything ## rewrite in the house style
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --quiet --fix .
+
+bench: $(VENV)-peers/.done  ## speed against the plain form and against peers; writes docs/benchmarks.md
+	$(VENV)-peers/bin/bemps bench --out docs/benchmarks.md
+
+peers: $(VENV)-peers/.done  ## other libraries as oracles, in an environment of their own
+	OMP_NUM_THREADS=1 $(VENV)-peers/bin/python -m pytest -q -p no:cacheprovider -c peers/pytest.ini peers
+
+clean:           ## remove environments and caches
+	rm -rf $(VENV) $(VENV)-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+
+# the light core alone: what `pip install bemps` gives
+$(VENV)/.core: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
+	$(PIP) --editable .
+	touch $@
+
+# torch first and exactly: any other release, or a package that pulls torch before it, downloads gigabytes of CUDA
+$(VENV)/.everything: $(VENV)/.core
+	$(PIP) torch==2.13.0
+	$(PIP) --editable '.[all,dev]'
+	touch $@
+
+$(VENV)-peers/.done: peers/requirements.txt pyproject.toml constraints.txt
+	test -x $(VENV)-peers/bin/python || $(PYTHON) -m venv $(VENV)-peers || python3 -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable . -r peers/requirements.txt
+	touch $@

@@ -1,0 +1,18 @@
+"""The command line: `bemps demo | select | strategies | bench`, each with a --help that a newcomer can follow."""
+
+import typer
+
+from bemps.cli.bench import bench
+from bemps.cli.demo import demo
+from bemps.cli.select import select
+from bemps.cli.strategies import strategies
+
+app = typer.Typer(
+    name="bemps",
+    help="Which items to label next, and when to stop.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (demo, select, strategies, bench):
+    app.command()(command)

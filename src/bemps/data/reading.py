@@ -1,0 +1,184 @@
+"""A user's own data: one file with named columns, or a folder of images."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from bemps.data.building import assemble
+from bemps.data.identity import Items
+from bemps.data.images import ImageFiles
+from bemps.data.records import UNNAMED, Dialect, Records, read_delimited, read_jsonl, read_parquet
+from bemps.data.table import Table
+from bemps.errors import InputError, unknown_name
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+JSON_LINES = (".jsonl", ".ndjson")
+PARQUET = (".parquet", ".pq")
+FORMATS = (*DELIMITERS, *JSON_LINES, *PARQUET)
+IMAGES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    text: str | Sequence[str] | None = None,
+    image: str | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    classes: Sequence[str] | None = None,
+    duplicates: str = "keep",
+    mode: str = "RGB",
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    quotes: bool = True,
+    columns: Sequence[str] | None = None,
+) -> Table:
+    """The rows of a CSV, TSV, JSONL or Parquet file, or the images of a folder, as a `Table`.
+
+    text        the column of the texts; several are joined by a space (title and body)
+    image       the column of image paths, relative to the file; images are opened only when looked at
+    label       the column of the labels, empty where a row has none; "folder" in a folder of images: the
+                subfolder is the class, and images outside a subfolder have no label
+    id          the column of unique ids; "path" in a folder: the relative path; without it content hashes
+    classes     the ordered class names; without it those met, in natural order
+    duplicates  "keep" or "drop" rows whose content was met before; the table's `found` counts them either way
+    mode        "RGB" or "L" (grey), for images
+    encoding    of a text file; without it a byte-order mark or UTF-8, proved on the whole file
+    delimiter, quotes, columns    of a CSV or TSV: separator, whether fields may be quoted, names for no header
+    """
+    place = Path(path)
+    if not place.exists():
+        raise InputError("path", expected="a file or folder", got=f"{place}, which does not exist", fix="Correct it.")
+    if mode not in ("RGB", "L"):
+        raise unknown_name("mode", mode, ["RGB", "L"])
+    if place.is_dir():
+        _refuse_columns(place, text=text, image=image)
+        return _folder(place, label=label, id=id, classes=classes, duplicates=duplicates, mode=mode)
+    dialect = Dialect(
+        delimiter or DELIMITERS.get(place.suffix.lower(), ","), quotes, encoding, tuple(columns or ()) or None
+    )
+    texts = (text,) if isinstance(text, str) else tuple(text or ())
+    if texts and image:
+        raise InputError(f"columns of {place}", expected="text= or image=", got="both", fix="Leave one out.")
+    wanted = list(dict.fromkeys(name for name in (*texts, image, label, id) if name))
+    records = _records(place, wanted if texts or image else [UNNAMED], dialect)
+    return assemble(
+        _files(place, records, image, mode) if image else _texts(place, records, texts),
+        labels=records.columns[label] if label else None,
+        ids=records.columns[id] if id else None,
+        classes=classes,
+        duplicates=duplicates,
+        where=lambda rows: f"{place}, {records.where(rows)}",
+    )
+
+
+def _records(path: Path, wanted: list[str], dialect: Dialect) -> Records:
+    suffix = path.suffix.lower()
+    if suffix in DELIMITERS:
+        records = read_delimited(path, wanted, dialect)
+    elif suffix in JSON_LINES:
+        records = read_jsonl(path, wanted, dialect.encoding)
+    elif suffix in PARQUET:
+        records = read_parquet(path, wanted)
+    else:
+        raise unknown_name(f"format of {path}", suffix or "no suffix", FORMATS, "Rename or convert the file.")
+    if not records.lines:
+        raise InputError(str(path), expected="at least one row", got="none", fix="Is it the right file?")
+    return records
+
+
+def _texts(path: Path, records: Records, names: tuple[str, ...]) -> list[str]:
+    parts = [records.columns[name] for name in names]
+    for name, part in zip(names, parts, strict=True):
+        wrong = [row for row, value in enumerate(part) if not isinstance(value, str) and value is not None]
+        if wrong:
+            raise InputError(
+                f"column {name!r} of {path}",
+                expected="texts",
+                got=f"{part[wrong[0]]!r} at {records.where(wrong)}",
+                fix="Name the column that holds the texts, or write the values as strings.",
+            )
+    if len(parts) == 1:
+        return [value or "" for value in parts[0]]
+    return [" ".join(value for value in row if value) for row in zip(*parts, strict=True)]
+
+
+def _files(path: Path, records: Records, name: str, mode: str) -> ImageFiles:
+    paths = tuple(str(path.parent / str(value or "")) for value in records.columns[name])
+    missing = [row for row, file in enumerate(paths) if not Path(file).is_file()]
+    if missing:
+        raise InputError(
+            f"column {name!r} of {path}",
+            expected="paths of image files, relative to the file's own folder",
+            got=f"{len(missing):,} that do not exist, first {paths[missing[0]]}: {records.where(missing)}",
+            fix="Correct the paths.",
+        )
+    return ImageFiles(paths, mode)
+
+
+def _refuse_columns(folder: Path, **columns: Any) -> None:
+    named = [name for name, value in columns.items() if value]
+    if named:
+        raise InputError(
+            f"folder {folder}",
+            expected="no column names: its images are the items",
+            got=", ".join(f"{name}=" for name in named),
+            fix="Leave them out, or pass a file.",
+        )
+
+
+def _folder(
+    folder: Path,
+    *,
+    label: str | None,
+    id: str | None,
+    classes: Sequence[str] | None,
+    duplicates: str,
+    mode: str,
+) -> Table:
+    if label not in (None, "folder"):
+        raise unknown_name("label of a folder of images", label, ["folder"], "It takes the subfolder as the class.")
+    if id not in (None, "path"):
+        raise unknown_name("id of a folder of images", id, ["path"], "It takes the relative path as the id.")
+    names = image_names(folder)
+    items: Items = ImageFiles(tuple(str(folder / name) for name in names), mode)
+    return assemble(
+        items,
+        labels=[name.partition("/")[0] if "/" in name else "" for name in names] if label else None,
+        ids=names if id else None,
+        classes=classes,
+        duplicates=duplicates,
+        where=lambda rows: ", ".join(names[row] for row in rows[:10]),
+    )
+
+
+def image_names(folder: Path) -> list[str]:
+    """Relative paths (with /) of the images in a folder and below, sorted; hidden files are passed over."""
+    others: set[str] = set()
+    names = []
+    for name in _walk(folder, ""):
+        suffix = os.path.splitext(name)[1].lower()
+        if suffix in IMAGES:
+            names.append(name)
+        else:
+            others.add(suffix or "no suffix")
+    if not names:
+        raise InputError(
+            f"folder {folder}",
+            expected=f"image files ({', '.join(sorted(IMAGES))})",
+            got=f"only {', '.join(sorted(others))}" if others else "no file at all",
+            fix="Choose the folder that holds the images.",
+        )
+    return sorted(names)
+
+
+def _walk(folder: Path, prefix: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk(Path(entry.path), f"{prefix}{entry.name}/")
+            elif entry.is_file():
+                yield prefix + entry.name

@@ -1,0 +1,209 @@
+"""Columns of a file as they stand there, with the line each row came from. One reader per format."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from bemps.data.encoding import encoding_of
+from bemps.errors import InputError, MissingExtra
+
+FIELD_LIMIT = 50_000_000  # characters of one CSV field; the csv module's own limit of 131,072 is below long documents
+SHOWN = 10
+UNNAMED = ""  # stands for the column that the caller forgot to name
+
+
+@dataclass(frozen=True)
+class Records:
+    """The wanted columns, and the line (`unit` "line") or row (Parquet, `unit` "row") of each record."""
+
+    columns: dict[str, list[Any]]
+    lines: list[int]
+    unit: str = "line"
+
+    def where(self, rows: Sequence[int]) -> str:
+        """`lines 3, 17, 29 and 4 more`, for messages."""
+        numbers = [f"{self.lines[row]:,}" for row in rows[:SHOWN]]
+        more = f" and {len(rows) - SHOWN:,} more" if len(rows) > SHOWN else ""
+        return f"{self.unit}{'s' if len(rows) > 1 else ''} {', '.join(numbers)}{more}"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a delimited file is written. `header` names the columns of a file that has no header line."""
+
+    delimiter: str = ","
+    quotes: bool = True
+    encoding: str | None = None
+    header: tuple[str, ...] | None = None
+
+
+def read_delimited(path: Path, wanted: Sequence[str], dialect: Dialect) -> Records:
+    """CSV or TSV. Blank lines are passed over; a row of another width is refused with its line."""
+    encoding = encoding_of(path, dialect.encoding)
+    with path.open(encoding=encoding, newline="") as file, _long_fields():
+        reader = csv.reader(
+            file,
+            delimiter=dialect.delimiter,
+            quoting=csv.QUOTE_MINIMAL if dialect.quotes else csv.QUOTE_NONE,
+            strict=True,
+        )
+        try:
+            header = dialect.header or _header(path, reader)
+            places = [_place(path, header, name, dialect.delimiter) for name in wanted]
+            return _rows(path, reader, wanted, places, len(header))
+        except csv.Error as failure:
+            raise _malformed(path, reader.line_num, failure) from failure
+
+
+def _rows(path: Path, reader: Any, wanted: Sequence[str], places: list[int], width: int) -> Records:
+    columns: dict[str, list[Any]] = {name: [] for name in wanted}
+    appends = [(columns[name].append, place) for name, place in zip(wanted, places, strict=True)]
+    lines: list[int] = []
+    line = reader.line_num + 1
+    for row in reader:
+        if len(row) == width:
+            for append, place in appends:
+                append(row[place])
+            lines.append(line)
+        elif row:
+            raise _ragged(path, line, row, width)
+        line = reader.line_num + 1
+    return Records(columns, lines)
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """The csv module keeps one limit for the whole process: raise it here, and put it back."""
+    before = csv.field_size_limit(FIELD_LIMIT)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _header(path: Path, reader: Any) -> tuple[str, ...]:
+    for row in reader:
+        if row:
+            return tuple(name.strip() for name in row)
+    raise InputError(str(path), expected="a header line and rows", got="only blank lines", fix="Is it the right file?")
+
+
+def _place(path: Path, header: Sequence[str], name: str, delimiter: str) -> int:
+    """Where a column stands; the error says which there are, and when the delimiter looks wrong."""
+    if header.count(name) == 1:
+        return header.index(name)
+    if name in header:
+        raise InputError(
+            f"column {name!r} of {path}",
+            expected="a name that stands once in the header",
+            got=f"{header.count(name)} columns of that name",
+            fix="Rename all but one.",
+        )
+    others = [
+        other for other in (";", "\t", ",", "|") if other != delimiter and len(header) == 1 and other in header[0]
+    ]
+    if others:
+        fix = f"The columns look separated by {others[0]!r}: pass delimiter={others[0]!r}."
+        raise InputError(f"column {name!r} of {path}", expected="a header line", got=repr(header[0]), fix=fix)
+    raise no_column(path, name, header)
+
+
+def no_column(path: Path, name: str, there: Iterable[str]) -> InputError:
+    """The error for a column that is not in the file, or when none was named: it says which there are."""
+    if name == UNNAMED:
+        return InputError(
+            f"columns of {path}",
+            expected=f"text= (or image=) to name one of {', '.join(map(repr, there))}",
+            got="neither",
+            fix="Name the column that holds the texts (text='...') or the image paths (image='...').",
+        )
+    return InputError(
+        f"column {name!r} of {path}",
+        expected=f"one of {', '.join(map(repr, there))}",
+        got=repr(name),
+        fix="Pass the name of a column that exists (names are case-sensitive).",
+    )
+
+
+def _ragged(path: Path, line: int, row: list[str], width: int) -> InputError:
+    return InputError(
+        f"{path}, line {line:,}",
+        expected=f"{width} fields, as in the header",
+        got=f"{len(row)}, beginning with {row[0][:40]!r}",
+        fix='Quote a field that holds the delimiter or a newline ("..."), and double the quotes in it.',
+    )
+
+
+def _malformed(path: Path, line: int, failure: csv.Error) -> InputError:
+    return InputError(
+        f"{path}, line {line:,}",
+        expected='fields quoted as "..." with quotes inside doubled, or not at all',
+        got=str(failure),
+        fix="Correct the quotes at or before this line, or pass quotes=False if the file has no quoting.",
+    )
+
+
+def read_jsonl(path: Path, wanted: Sequence[str], encoding: str | None = None) -> Records:
+    """One JSON object per line; blank lines are passed over."""
+    columns: dict[str, list[Any]] = {name: [] for name in wanted}
+    lines: list[int] = []
+    with path.open(encoding=encoding_of(path, encoding), newline="\n") as file:
+        for line, text in enumerate(file, start=1):
+            if text.strip():
+                record = _object(path, line, text)
+                for name in wanted:
+                    if name not in record:
+                        raise no_column(Path(f"{path}, line {line:,}"), name, record)
+                    columns[name].append(record[name])
+                lines.append(line)
+    return Records(columns, lines)
+
+
+def _object(path: Path, line: int, text: str) -> dict[str, Any]:
+    try:
+        record = json.loads(text)
+    except json.JSONDecodeError as failure:
+        got = f"{failure.msg} at character {failure.colno}"
+    except RecursionError:
+        got = "brackets nested too deeply"
+    else:
+        if isinstance(record, dict):
+            return record
+        got = f"a JSON {type(record).__name__}"
+    raise InputError(
+        f"{path}, line {line:,}",
+        expected="one JSON object",
+        got=got,
+        fix="Each line must be a {...} of its own.",
+    )
+
+
+def read_parquet(path: Path, wanted: Sequence[str]) -> Records:
+    """Only the wanted columns are read."""
+    parquet, arrow = _pyarrow()
+    try:
+        file = parquet.ParquetFile(path)
+    except (arrow.ArrowInvalid, OSError) as failure:
+        raise InputError(
+            str(path), expected="a Parquet file", got=str(failure), fix="Is it complete, and Parquet?"
+        ) from failure
+    with file:
+        there = file.schema_arrow.names
+        for name in wanted:
+            if name not in there:
+                raise no_column(path, name, there)
+        table = file.read(columns=list(wanted))
+    columns = {name: table.column(name).to_pylist() for name in wanted}
+    return Records(columns, list(range(1, table.num_rows + 1)), unit="row")
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        return import_module("pyarrow.parquet"), import_module("pyarrow")
+    except ImportError as cause:
+        raise MissingExtra("reading Parquet", "experiments", cause) from cause

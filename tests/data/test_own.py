@@ -1,0 +1,55 @@
+"""A user's own labelled data as a dataset."""
+
+import numpy as np
+import pytest
+
+from bemps.data import Removed, dataset_of, table
+from bemps.errors import InputError
+
+
+def tickets(count: int, *, names: tuple[str, ...] = ("bug", "feature", "question"), start: int = 0):
+    return table(
+        [f"ticket {n}" for n in range(start, start + count)], labels=[names[n % len(names)] for n in range(count)]
+    )
+
+
+def test_a_stratified_holdout_where_there_is_no_test_file() -> None:
+    own = dataset_of(tickets(300), share=0.2, seed=1)
+    assert (len(own.pool), len(own.test)) == (240, 60)
+    assert np.bincount(own.test.labels).tolist() == [20, 20, 20]
+    assert not set(own.pool.ids) & set(own.test.ids)
+    assert dataset_of(tickets(300), share=0.2, seed=1).test.ids == own.test.ids
+    assert dataset_of(tickets(300), share=0.2, seed=2).test.ids != own.test.ids
+
+
+def test_a_test_file_and_what_stands_in_both() -> None:
+    own = dataset_of(tickets(30), tickets(10, start=25))
+    assert (len(own.pool), len(own.test)) == (25, 10)
+    assert own.removed["pool"] == Removed(5, 5)
+    assert own.notes == ("pool: 5 rows also in the test set, left out",)
+
+
+def test_duplicates_never_stand_on_both_sides_of_a_holdout() -> None:
+    twice = table(["same"] * 50 + [f"t{n}" for n in range(50)], labels=["x"] * 50 + ["y"] * 50)
+    own = dataset_of(twice, seed=0)
+    assert "same" in own.test.items
+    assert "same" not in own.pool.items
+    assert own.removed["pool"].contents == 1
+
+
+def test_codes_agree_when_the_test_file_has_other_classes() -> None:
+    own = dataset_of(tickets(10, names=("b", "c")), tickets(10, names=("a", "c"), start=50))
+    assert own.classes == own.test.classes == ("a", "b", "c")
+    assert [own.classes[code] for code in own.pool.labels[:2]] == ["b", "c"]
+    assert [own.classes[code] for code in own.test.labels[:2]] == ["a", "c"]
+
+
+def test_the_users_order_of_classes_is_kept() -> None:
+    ordered = table(["a", "b", "c", "d"], labels=["low", "high"] * 2, classes=["low", "high"])
+    assert dataset_of(ordered, tickets(4, names=("high", "low"))).classes == ("low", "high")
+
+
+@pytest.mark.parametrize("labels", [None, ["x", "", "y"]])
+def test_every_row_needs_a_label(labels) -> None:
+    with pytest.raises(InputError, match="labels: expected one for every row; got"):
+        dataset_of(table(["a", "b", "c"], labels=labels))

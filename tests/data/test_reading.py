@@ -1,0 +1,271 @@
+"""A user's own files: CSV, TSV, JSONL, Parquet. Every refusal says where and what to do."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bemps.data import NO_LABEL, content_hash, read
+from bemps.errors import InputError, MissingExtra
+
+ROWS = [("a1", "good film", "pos"), ("a2", "bad, really\nbad", "neg"), ("a3", 'so "so"', ""), ("a4", "Käse", "pos")]
+HEADER = ("id", "body", "topic")
+
+
+def written(path: Path) -> Path:
+    """ROWS in the format that the suffix says."""
+    if path.suffix in (".csv", ".tsv"):
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",").writerows([HEADER, *ROWS])
+    elif path.suffix == ".jsonl":
+        lines = [json.dumps(dict(zip(HEADER, row, strict=True))) for row in ROWS]
+        path.write_text("\n".join(lines) + "\n\n", encoding="utf-8")
+    else:
+        columns = dict(zip(HEADER, zip(*ROWS, strict=True), strict=True))
+        pq.write_table(pa.table({name: list(values) for name, values in columns.items()}), path)
+    return path
+
+
+def lines_of(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.parquet"])
+def test_every_format_gives_the_same_table(tmp_path: Path, name: str) -> None:
+    found = read(written(tmp_path / name), text="body", label="topic", id="id")
+    assert found.ids == ("a1", "a2", "a3", "a4")
+    assert found.items == [row[1] for row in ROWS]
+    assert found.classes == ("neg", "pos")
+    assert found.labels.tolist() == [1, 0, NO_LABEL, 1]
+    assert found.found.duplicates == 0
+
+
+def test_without_an_id_column_ids_are_content_hashes(tmp_path: Path) -> None:
+    found = read(written(tmp_path / "a.csv"), text="body")
+    assert found.ids[0] == content_hash(b"good film")
+    assert found.labels is None
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(lambda t: t.strip()),
+            st.sampled_from(["x", "y"]),
+        ),
+        min_size=1,
+    )
+)
+def test_what_the_csv_module_writes_is_read_back(tmp_path_factory: pytest.TempPathFactory, rows) -> None:
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("text", "label"), *rows])
+    found = read(path, text="text", label="label")
+    assert found.items == [text for text, _ in rows]
+    assert [found.classes[code] for code in found.labels] == [label for _, label in rows]
+
+
+def test_several_text_columns_are_joined(tmp_path: Path) -> None:
+    path = lines_of(tmp_path / "a.csv", "title,body", "One,two", ",three", "four,")
+    assert read(path, text=["title", "body"]).items == ["One two", "three", "four"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_encodings_are_found(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("text\nKäse\n", encoding=encoding)
+    assert read(path, text="text").items == ["Käse"]
+
+
+def test_another_encoding_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("text\nKäse\n".encode("cp1252"))
+    with pytest.raises(InputError, match="got byte 0xe4 at offset 6"):
+        read(path, text="text")
+    assert read(path, text="text", encoding="cp1252").items == ["Käse"]
+
+
+def test_a_file_without_a_header(tmp_path: Path) -> None:
+    path = lines_of(tmp_path / "a.csv", "pos,good", "neg,bad")
+    assert read(path, text="t", label="l", columns=["l", "t"]).items == ["good", "bad"]
+
+
+def test_a_text_longer_than_the_csv_modules_limit(tmp_path: Path) -> None:
+    limit = csv.field_size_limit()
+    path = lines_of(tmp_path / "a.csv", "text", "x" * (limit + 1))
+    assert len(read(path, text="text").items[0]) == limit + 1
+    assert csv.field_size_limit() == limit
+
+
+def test_tsv_whose_quotes_mean_nothing(tmp_path: Path) -> None:
+    path = lines_of(tmp_path / "a.tsv", "text\tlabel", '"Well" he said\tx', '5" disks\ty')
+    with pytest.raises(InputError, match=r"line 2: expected fields quoted .* or pass quotes=False"):
+        read(path, text="text", label="label")
+    assert read(path, text="text", label="label", quotes=False).items == ['"Well" he said', '5" disks']
+
+
+def test_blank_lines_are_passed_over(tmp_path: Path) -> None:
+    path = lines_of(tmp_path / "a.csv", "", "text,label", "", "a,x", "", "b,y", "", "")
+    assert read(path, text="text", label="label").items == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "options", "message"),
+    [
+        (
+            "a.csv",
+            ["Text,id", "a,1"],
+            {"text": "text"},
+            "column 'text' of {path}: expected one of 'Text', 'id'; got 'text'.",
+        ),
+        (
+            "a.csv",
+            ["x,y", "a,b"],
+            {},
+            "columns of {path}: expected text= (or image=) to name one of 'x', 'y'; got neither",
+        ),
+        ("a.jsonl", ['{"x": "a"}'], {}, "expected text= (or image=) to name one of 'x'; got neither"),
+        ("a.csv", ["x,y", "a,b"], {"text": "x", "image": "y"}, "expected text= or image=; got both"),
+        (
+            "a.csv",
+            ["text,text", "a,b"],
+            {"text": "text"},
+            "expected a name that stands once in the header; got 2 columns",
+        ),
+        ("a.csv", ["text;label", "a;b"], {"text": "text"}, "The columns look separated by ';': pass delimiter=';'."),
+        (
+            "a.csv",
+            ["text,label", "a,b", "c,d,e"],
+            {"text": "text"},
+            "{path}, line 3: expected 2 fields, as in the header; got 3",
+        ),
+        (
+            "a.csv",
+            ["text,label", '"a', 'b",x', "c"],
+            {"text": "text"},
+            "{path}, line 4: expected 2 fields, as in the header; got 1",
+        ),
+        ("a.csv", ["text", '"never closed', "b"], {"text": "text"}, "line 3: expected fields quoted as"),
+        ("a.csv", ["text"], {"text": "text"}, "{path}: expected at least one row; got none"),
+        ("a.csv", ["", ""], {"text": "text"}, "{path}: expected a header line and rows; got only blank lines"),
+        ("a.csv", [""], {"text": "text"}, "{path}: expected a file with rows; got an empty file"),
+        (
+            "a.csv",
+            ["text,id", "a,1", " ,2", "c,3", ",4"],
+            {"text": "text"},
+            "texts: expected something to read in every row; got 2 empty: {path}, lines 3, 5.",
+        ),
+        ("a.csv", ["text,id", '"a', 'b",1', ",2"], {"text": "text"}, "got 1 empty: {path}, line 4."),
+        ("a.csv", ["text", *['" "'] * 12], {"text": "text"}, "lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more"),
+        (
+            "a.csv",
+            ["text,id", "a,1", "b,2", "c,1"],
+            {"text": "text", "id": "id"},
+            "ids: expected every id once; got '1' at {path}, lines 2, 4.",
+        ),
+        (
+            "a.csv",
+            ["text,id", "a,1", "b,"],
+            {"text": "text", "id": "id"},
+            "ids: expected an id in every row; got none at {path}, line 3",
+        ),
+        (
+            "a.csv",
+            ["text,y", "a,pos", "b,po"],
+            {"text": "text", "label": "y", "classes": ["neg", "pos"]},
+            "label at {path}, line 3: expected one of neg, pos; got 'po'. Did you mean 'pos'?",
+        ),
+        (
+            "a.jsonl",
+            ['{"text": "a"}', "", '{"text": "b"'],
+            {"text": "text"},
+            "{path}, line 3: expected one JSON object; got Expecting ',' delimiter at character 13",
+        ),
+        (
+            "a.jsonl",
+            ['{"text": "a"}', '["b"]'],
+            {"text": "text"},
+            "{path}, line 2: expected one JSON object; got a JSON list",
+        ),
+        (
+            "a.jsonl",
+            ["[" * 200_000],
+            {"text": "text"},
+            "line 1: expected one JSON object; got brackets nested too deeply",
+        ),
+        (
+            "a.jsonl",
+            ['{"text": "a"}', '{"txt": "b"}'],
+            {"text": "text"},
+            "column 'text' of {path}, line 2: expected one of 'txt'; got 'text'",
+        ),
+        (
+            "a.jsonl",
+            ['{"text": "a"}', '{"text": 3}'],
+            {"text": "text"},
+            "column 'text' of {path}: expected texts; got 3 at line 2",
+        ),
+        ("a.jsonl", ['{"text": "a"}', '{"text": null}'], {"text": "text"}, "got 1 empty: {path}, line 2"),
+        ("a.jsonl", [" ", ""], {"text": "text"}, "{path}: expected at least one row; got none"),
+        ("a.parquet", ["no parquet"], {"text": "text"}, "{path}: expected a Parquet file; got"),
+        (
+            "a.xlsx",
+            ["?"],
+            {"text": "text"},
+            "format of {path}: expected one of .csv, .jsonl, .ndjson, .parquet, .pq, .tsv; got '.xlsx'",
+        ),
+        ("a.csv", ["text", "a"], {"text": "text", "mode": "CMYK"}, "mode: expected one of L, RGB; got 'CMYK'"),
+    ],
+)
+def test_refusals(tmp_path: Path, name: str, lines: list[str], options, message: str) -> None:
+    path = lines_of(tmp_path / name, *lines)
+    with pytest.raises(InputError) as caught:
+        read(path, **options)
+    assert message.format(path=path) in str(caught.value)
+
+
+def test_refusals_of_parquet_name_columns_and_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["a", None, "c"], "n": [1, 2, 3]}), path)
+    with pytest.raises(InputError, match=r"expected one of 'text', 'n'; got 'body'"):
+        read(path, text="body")
+    with pytest.raises(InputError, match=r"got 1 empty: .*a\.parquet, row 2\."):
+        read(path, text="text")
+    with pytest.raises(InputError, match=r"expected texts; got 1 at rows 1, 2, 3"):
+        read(path, text="n")
+
+
+def test_numeric_labels_with_gaps_in_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["a", "b", "c"], "y": pa.array([1.0, None, 10.0])}), path)
+    found = read(path, text="text", label="y")
+    assert found.classes == ("1", "10")
+    assert found.labels.tolist() == [0, NO_LABEL, 1]
+
+
+def test_a_path_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere\.csv, which does not exist"):
+        read(tmp_path / "nowhere.csv", text="text")
+
+
+def test_duplicates_are_reported_and_dropped_on_request(tmp_path: Path) -> None:
+    path = lines_of(tmp_path / "a.csv", "text,y", "a,x", "b,y", "a ,y")
+    kept = read(path, text="text", label="y")
+    assert kept.ids[2] == f"{kept.ids[0]}-2"
+    assert str(kept.found) == "3 rows, 1 duplicates (kept), 1 with more than one label"
+    dropped = read(path, text="text", label="y", duplicates="drop")
+    assert dropped.ids == kept.ids[:2]
+    assert (dropped.found.duplicates, dropped.found.dropped) == (1, 1)
+
+
+def test_parquet_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "a.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'bemps\[experiments\]'"):
+        read(path, text="body")
