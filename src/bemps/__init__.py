@@ -14,6 +14,8 @@ from bemps.gain import core_mse as core_mse
 from bemps.gain import expected_gain as expected_gain
 from bemps.gain import remaining_gain as remaining_gain
 from bemps.gain.joint import joint_gain as joint_gain
+from bemps.learner import ActiveLearner as ActiveLearner
+from bemps.learner import Batch as Batch
 from bemps.limits import Limits as Limits
 from bemps.limits import limits as limits
 from bemps.scores import check_convexity as check_convexity

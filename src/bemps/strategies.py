@@ -27,10 +27,15 @@ ESTIMATION_SIZE = 1_000
 
 @dataclass(frozen=True)
 class Entry:
-    """A row of the table."""
+    """A row of the table.
+
+    needs   what a learner should bring beside `probs`: fields of `Context`, and "map" for strategies that want the
+            single most probable model's predictions in place of the members'
+    """
 
     run: Strategy
     help: str
+    needs: tuple[str, ...] = ()
 
     @property
     def options(self) -> dict[str, object]:
@@ -243,6 +248,10 @@ def _typiclust(context: Context) -> Selection:
 
 # -- the table --------------------------------------------------------------------------------------------------------
 
+_SAMPLED = ("estimation",)
+_LAPLACE = ("map", "features", "labelled_features", "labelled_probs", "estimation", "estimation_features")
+_REPRESENTED = ("embeddings", "labelled_embeddings")
+
 STRATEGIES: dict[str, Entry] = {
     "random": Entry(_random, "items drawn at random: the baseline"),
     "least-confidence": Entry(partial(_uncertainty, of=baselines.least_confidence), "1 - largest probability"),
@@ -250,29 +259,33 @@ STRATEGIES: dict[str, Entry] = {
     "entropy": Entry(partial(_uncertainty, of=baselines.entropy), "entropy of the mean prediction"),
     "bald": Entry(partial(_uncertainty, of=baselines.bald), "mutual information of label and members"),
     "batchbald": Entry(_batchbald, "mutual information of the batch's labels and members, greedy"),
-    "mocu": Entry(partial(_gain_diverse, score="zero-one", compat=None), "expected gain in error rate (ELR)"),
-    "wmocu": Entry(_wmocu, "weighted MOCU (Zhao et al. 2021), c = 1"),
-    "smocu": Entry(_smocu, "soft MOCU, expected gain in a softened error rate, k = 10"),
-    "badge": Entry(_badge, "k-means++ seeds of gradient embeddings; needs features"),
-    "alps": Entry(_alps, "k-means on surprisal vectors of a masked language model; needs surprisal"),
-    "bert-km": Entry(_embedding_km, "k-means on embeddings of the pretrained model (Pretrained-LM)"),
-    "coreset": Entry(_coreset, "k-centre greedy on embeddings"),
-    "typiclust": Entry(_typiclust, "typical items of unlabelled clusters; good with no labels at all"),
-    "margin-km": Entry(_margin_km, "k-means on embeddings of the 10 B smallest margins"),
+    "mocu": Entry(partial(_gain_diverse, score="zero-one", compat=None), "expected gain in error rate (ELR)", _SAMPLED),
+    "wmocu": Entry(_wmocu, "weighted MOCU (Zhao et al. 2021), c = 1", _SAMPLED),
+    "smocu": Entry(_smocu, "soft MOCU, expected gain in a softened error rate, k = 10", _SAMPLED),
+    "badge": Entry(_badge, "k-means++ seeds of gradient embeddings", ("features",)),
+    "alps": Entry(_alps, "k-means on surprisal vectors of a masked language model", ("surprisal",)),
+    "bert-km": Entry(_embedding_km, "k-means on embeddings of the pretrained model", ("embeddings",)),
+    "coreset": Entry(_coreset, "k-centre greedy on embeddings", _REPRESENTED),
+    "typiclust": Entry(_typiclust, "typical items of unlabelled clusters; needs no labels", _REPRESENTED),
+    "margin-km": Entry(_margin_km, "k-means on embeddings of the 10 B smallest margins", ("embeddings",)),
     "coremse": Entry(partial(_gain_diverse, score="brier"), "expected gain in the Brier score, diverse batch"),
-    "corelog": Entry(partial(_gain_diverse, score="log"), "expected gain in the log score, diverse batch"),
+    "corelog": Entry(partial(_gain_diverse, score="log"), "expected gain in the log score, diverse batch", _SAMPLED),
     "coremse-topk": Entry(partial(_gain_topk, score="brier"), "expected gain in the Brier score, the top B"),
-    "corelog-topk": Entry(partial(_gain_topk, score="log"), "expected gain in the log score, the top B (EPIG)"),
-    "coremse-km": Entry(partial(_gain_km, score="brier"), "CoreMSE-weighted k-means on features"),
-    "corelog-km": Entry(partial(_gain_km, score="log"), "CoreLog-weighted k-means on features"),
+    "corelog-topk": Entry(partial(_gain_topk, score="log"), "expected gain in the log score (EPIG), top B", _SAMPLED),
+    "coremse-km": Entry(partial(_gain_km, score="brier"), "CoreMSE-weighted k-means on features", ("features",)),
+    "corelog-km": Entry(
+        partial(_gain_km, score="log"), "CoreLog-weighted k-means on features", (*_SAMPLED, "features")
+    ),
     "coremse-joint": Entry(_gain_joint, "joint expected gain of the batch in the Brier score, greedy"),
-    "coremse-laplace": Entry(partial(_laplace, score="brier"), "closed-form CoreMSE of a linear head, greedy"),
-    "corelog-laplace": Entry(partial(_laplace, score="log"), "closed-form CoreLog of a linear head, greedy"),
+    "coremse-laplace": Entry(
+        partial(_laplace, score="brier"), "closed-form CoreMSE of a linear head, greedy", _LAPLACE
+    ),
+    "corelog-laplace": Entry(partial(_laplace, score="log"), "closed-form CoreLog of a linear head, greedy", _LAPLACE),
     "coremse-laplace-margin": Entry(
-        partial(_laplace, score="brier", near_ties=True), "coremse-laplace among the smallest margins"
+        partial(_laplace, score="brier", near_ties=True), "coremse-laplace among the smallest margins", _LAPLACE
     ),
     "corelog-laplace-margin": Entry(
-        partial(_laplace, score="log", near_ties=True), "corelog-laplace among the smallest margins"
+        partial(_laplace, score="log", near_ties=True), "corelog-laplace among the smallest margins", _LAPLACE
     ),
 }
 ALIASES = {"epig": "corelog-topk"}
@@ -284,25 +297,23 @@ def strategies() -> dict[str, str]:
     return rows | {alias: f"another name of {name}" for alias, name in ALIASES.items()}
 
 
-def find(strategy: str | Strategy) -> Strategy:
-    """A strategy by name; a function is passed through."""
+def find(strategy: str | Strategy) -> Entry:
+    """The row of a name; a function becomes a row of its own, its needs taken from an attribute `needs`."""
     if callable(strategy):
-        return strategy
+        return Entry(strategy, getattr(strategy, "__doc__", None) or "", getattr(strategy, "needs", ()))
     name = ALIASES.get(strategy, strategy)
     if name not in STRATEGIES:
         raise unknown_name("strategy", strategy, strategies(), "bemps.strategies() lists them with one line each.")
-    return STRATEGIES[name].run
+    return STRATEGIES[name]
 
 
 def run(strategy: str | Strategy, context: Context, **options: object) -> Selection:
     """Run a strategy with its own options; what it returns is checked to be a batch."""
-    function = find(strategy)
-    if isinstance(strategy, str):
-        valid = STRATEGIES[ALIASES.get(strategy, strategy)].options
-        for name in options:
-            if name not in valid:
-                raise unknown_name(f"option of {strategy}", name, valid)
-    return _checked(function(context, **options), context)
+    entry = find(strategy)
+    for name in options:
+        if isinstance(strategy, str) and name not in entry.options:
+            raise unknown_name(f"option of {strategy}", name, entry.options)
+    return _checked(entry.run(context, **options), context)
 
 
 def _checked(selection: Selection, context: Context) -> Selection:

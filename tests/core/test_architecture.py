@@ -11,6 +11,8 @@ ROOMS = [
     ["cli"],
     ["bench"],
     ["demo", "curves_page"],
+    ["learner"],
+    ["analysis"],
     ["selection"],
     ["strategies"],
     ["baselines", "batchbald", "clusters"],

@@ -33,13 +33,47 @@ def joint_gain(
     checks.same_members_and_classes(candidates, points, "estimation")
     w = checks.distribution(weights, len(candidates), "weights")
     batch = _positions(indices, candidates.shape[1])
-    rng = checks.generator(seed)
-    state = Configurations.before_any_label(w)
-    for index in batch:
-        state = state.with_item(candidates[:, index], int(checks.within(samples, "samples", 1)), rng)
+    state = after_labelling(candidates, batch, w, int(checks.within(samples, "samples", 1)), checks.generator(seed))
     half = brier_half(points, w)
     image = (state.posteriors - w) @ half.T  # R^T w = 0: the w only keeps small differences exact
     return float(state.chances @ (image * image).sum(1))
+
+
+def joint_gain_at(
+    probs: Float[Array, "E N K"],
+    batch: Int[Array, " B"],
+    points: Float[Array, "E M K"],
+    weights: Float[Array, " E"],
+    *,
+    samples: int,
+    rng: np.random.Generator,
+) -> Float[Array, " M"]:
+    """E_{y_S} |sum_e r_e(y_S) (p_e(x') - q(x'))|^2 at every estimation point; `joint_gain` is its mean."""
+    state = after_labelling(probs, batch, weights, samples, rng)
+    E, M, K = points.shape
+    exact = points.astype(np.float64)
+    deviations = exact - np.tensordot(weights, exact, 1)
+
+    def part(block: slice) -> Float[Array, " m"]:
+        shift = (state.posteriors @ deviations[:, block].reshape(E, -1)).reshape(len(state.chances), -1, K)
+        return state.chances @ (shift * shift).sum(-1)
+
+    step = max(1, min(current_limits().memory // current_limits().threads, 2**24) // (16 * len(state.chances) * K))
+    return np.concatenate(map_blocks(part, slices(M, step)))
+
+
+def after_labelling(
+    probs: Float[Array, "E N K"],
+    batch: Int[Array, " B"],
+    weights: Float[Array, " E"],
+    samples: int,
+    rng: np.random.Generator,
+) -> Configurations:
+    """Label configurations of a batch and the posterior after each."""
+    state = Configurations.before_any_label(weights)
+    for index in batch:
+        state = state.with_item(probs[:, index], samples, rng)
+    return state
 
 
 def brier_half(points: Float[Array, "E M K"], weights: Float[Array, " E"]) -> Float[Array, "R E"]:

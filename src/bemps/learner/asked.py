@@ -1,0 +1,58 @@
+"""What is asked for: a frozen batch with an identity, and why each of its items is in it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps.gain import core_mse, remaining_gain
+from bemps.types import Array, Selection
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why an item is asked.
+
+    gain        expected gain of its label alone in the Brier score, over the pool
+    share       that gain as a share of all that is left to gain; 0 where nothing is
+    stands_for  how many candidates it stands for, itself among them
+    """
+
+    gain: float
+    share: float
+    stands_for: int
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Items to label, best first. Equal batches have equal ids; `strategy` is the one that chose."""
+
+    id: str
+    items: tuple[str, ...]
+    scores: tuple[float, ...]
+    why: tuple[Why, ...]
+    strategy: str
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+def reasons(probs: Float[Array, "E N K"], weights: Float[Array, " E"] | None, chosen: Selection) -> tuple[Why, ...]:
+    """Why each pick: its own gain, its share, and the candidates whose label would teach the same."""
+    gain = core_mse(probs[:, chosen.indices], probs, weights).scores
+    left = remaining_gain(probs, weights=weights)
+    counts = _sizes(probs, weights, chosen)
+    return tuple(Why(float(g), float(g / left) if left > 0 else 0.0, int(n)) for g, n in zip(gain, counts, strict=True))
+
+
+def _sizes(probs: Float[Array, "E N K"], weights: Float[Array, " E"] | None, chosen: Selection) -> Int[Array, " B"]:
+    """The strategy's own clusters; without them, candidates go to the pick with the nearest gain vector."""
+    if chosen.clusters is not None:
+        return np.array([len(cluster) for cluster in chosen.clusters])
+    gain = core_mse(probs, probs[:, : min(probs.shape[1], 1_000)], weights)
+    rows = gain.vectors
+    picks = rows[chosen.indices]
+    distance = (picks * picks).sum(1) - 2 * rows @ picks.T  # (N, B), up to |row|^2
+    nearest = distance.argmin(1)
+    nearest[chosen.indices] = np.arange(len(chosen))
+    return np.bincount(nearest, minlength=len(chosen))

@@ -1,0 +1,117 @@
+"""Is it still worth labelling? What the next batch is expected to bring, and rules that say stop."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps.gain.joint import joint_gain_at
+from bemps.types import Array
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What the next batch is expected to bring, in the Brier score of the pool (smaller is better there).
+
+    gain            expected gain of labelling the whole batch
+    standard_error  of that gain, the estimation points taken as a sample of what will be predicted
+    remaining       what could still be gained if everything were known: the gain is never more
+    size            items in the batch
+    """
+
+    gain: float
+    standard_error: float
+    remaining: float
+    size: int
+
+    def __str__(self) -> str:
+        return (
+            f"the next {self.size} labels are expected to improve the Brier score by {self.gain:.4f} +- "
+            f"{self.standard_error:.4f}, of {self.remaining:.4f} that is left"
+        )
+
+
+def forecast(
+    probs: Float[Array, "E N K"],
+    points: Float[Array, "E M K"],
+    weights: Float[Array, " E"],
+    batch: Int[Array, " B"],
+    seed: int,
+) -> Forecast:
+    """The joint expected gain of a batch at each estimation point, averaged."""
+    gains = joint_gain_at(probs, batch, points, weights, samples=1_000, rng=np.random.default_rng(seed))
+    error = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else float("inf")
+    mean = np.tensordot(weights, points, 1)
+    left = float(np.einsum("e,emk->", weights, (points - mean) ** 2)) / points.shape[1]
+    return Forecast(float(gains.mean()), error, left, len(batch))
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a stopping rule may look at."""
+
+    labels: int
+    forecast: Forecast | None
+    agreement: tuple[float, ...]  # share of pool predictions unchanged, after each of the last fits
+
+
+@runtime_checkable
+class Rule(Protocol):
+    """A stopping rule: the reason to stop, or None."""
+
+    def reason(self, progress: Progress) -> str | None: ...
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Stop after so many labels."""
+
+    labels: int
+
+    def reason(self, progress: Progress) -> str | None:
+        if progress.labels < self.labels:
+            return None
+        return f"{progress.labels} labels, the budget of {self.labels} is spent"
+
+
+@dataclass(frozen=True)
+class GainBelow:
+    """Stop when the next batch is expected to gain less than this, by more than its error."""
+
+    gain: float
+
+    def reason(self, progress: Progress) -> str | None:
+        told = progress.forecast
+        if told is None or told.gain + told.standard_error >= self.gain:
+            return None
+        return f"{told}: below {self.gain:g}"
+
+
+@dataclass(frozen=True)
+class Stable:
+    """Stop when at least `agreement` of the pool's predicted classes stayed the same in each of the last rounds."""
+
+    agreement: float = 0.99
+    rounds: int = 3
+
+    def reason(self, progress: Progress) -> str | None:
+        last = progress.agreement[-self.rounds :]
+        if len(last) < self.rounds or min(last) < self.agreement:
+            return None
+        return f"{min(last):.1%} of the predictions stayed the same in each of the last {self.rounds} rounds"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Stop or go on, with the reasons of every rule that says stop."""
+
+    stop: bool
+    reasons: tuple[str, ...]
+
+
+def advice(rules: Sequence[Rule], progress: Progress) -> Advice:
+    """Any rule may stop."""
+    reasons = tuple(reason for rule in rules if (reason := rule.reason(progress)) is not None)
+    return Advice(bool(reasons), reasons)

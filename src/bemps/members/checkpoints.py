@@ -1,0 +1,97 @@
+"""The training of one member on disk, so that an interrupted fit goes on where it stopped.
+
+A folder holds `progress.json` and the safetensors files that it names. Tensors are written first, under the
+number of their epoch, and the JSON replaced last in one step: whenever the process dies, the JSON names files
+that are whole.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from bemps.errors import InputError
+
+Tensors = dict[str, torch.Tensor]
+PROGRESS = "progress.json"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What the JSON says.
+
+    identity   what makes this training this one and no other (its seed, its settings)
+    epochs     one entry for each finished epoch
+    weights    file of the best weights so far
+    state      file of the last weights and of the optimiser; None once the training is done
+    """
+
+    identity: dict[str, Any]
+    epochs: list[dict[str, Any]]
+    weights: str
+    state: str | None
+
+
+class Checkpoint:
+    """A folder for the training of one member; it is made when the first epoch is saved."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        self._committed: set[str | None] = set()
+
+    def read(self, identity: dict[str, Any]) -> Progress | None:
+        """How far the training came; None if it has not begun. A folder of another training is refused."""
+        path = self.folder / PROGRESS
+        if not path.exists():
+            return None
+        progress = Progress(**json.loads(path.read_text(encoding="utf-8")))
+        if progress.identity != identity:
+            raise InputError(
+                "checkpoint",
+                expected=f"the training {identity}",
+                got=f"{progress.identity} in {self.folder}",
+                fix="Give another folder, or delete this one.",
+            )
+        self._committed = {progress.weights, progress.state}
+        return progress
+
+    def tensors(self, name: str) -> Tensors:
+        """The tensors of one file that the progress names."""
+        return load_file(self.folder / name)
+
+    def write(
+        self,
+        identity: dict[str, Any],
+        epochs: list[dict[str, Any]],
+        *,
+        best_epoch: int,
+        best: Tensors,
+        state: Tensors | None,
+    ) -> None:
+        """Save an epoch; `state` None marks the training as done. Best weights are written only when new."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        weights = f"best-{best_epoch}.safetensors"
+        if weights not in self._committed:
+            self._save(weights, best)
+        name = None if state is None else f"state-{len(epochs)}.safetensors"
+        if state is not None and name is not None:
+            self._save(name, state)
+        self._commit(Progress(identity, epochs, weights, name))
+
+    def _save(self, name: str, tensors: Tensors) -> None:
+        temporary = self.folder / f"{name}.part"
+        save_file({key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}, temporary)
+        os.replace(temporary, self.folder / name)
+
+    def _commit(self, progress: Progress) -> None:
+        temporary = self.folder / f"{PROGRESS}.part"
+        temporary.write_text(json.dumps(asdict(progress), indent=1), encoding="utf-8")
+        os.replace(temporary, self.folder / PROGRESS)
+        self._committed = {progress.weights, progress.state}
+        for old in self.folder.glob("*.safetensors"):
+            if old.name not in self._committed:
+                old.unlink()

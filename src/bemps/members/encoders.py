@@ -1,0 +1,104 @@
+"""Frozen text features: a pretrained encoder, pooled over the tokens; nothing is trained.
+
+With its defaults `TextEncoder` gives the vectors that sentence-transformers gives for all-MiniLM-L6-v2: the mean
+of the last hidden states over the tokens, of norm one.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from jaxtyping import Float
+from torch import nn
+from torch.nn import functional
+
+from bemps.errors import InputError, unknown_name
+from bemps.limits import current_limits
+from bemps.members.base import Items
+from bemps.members.devices import pick_device, torch_threads
+from bemps.members.pretrained import MINILM, load_module, load_tokenizer
+from bemps.members.tokens import Inputs, Progress, TokenInputs, answers, check_length, check_texts, tokenise
+from bemps.types import Array
+
+POOLINGS = ("mean", "cls")
+
+
+class TextEncoder:
+    """Vectors of texts from a pretrained encoder.
+
+    name        `minilm`, a local folder, or a name on the Hugging Face hub
+    layer       which hidden states: 0 is the embeddings, -1 the last layer
+    pooling     mean (over the tokens) or cls (the first token)
+    normalise   divide each vector by its norm
+    """
+
+    def __init__(
+        self,
+        name: str | Path = MINILM,
+        *,
+        layer: int = -1,
+        pooling: str = "mean",
+        normalise: bool = True,
+        max_length: int = 256,
+        device: str | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.name, self.layer, self.pooling, self.normalise = name, layer, pooling, normalise
+        self.max_length, self.device, self.progress = max_length, device, progress
+        self._loaded: tuple[Any, nn.Module] | None = None
+
+    def embeddings(self, items: Items) -> Float[Array, "N H"]:
+        """One vector for each text."""
+        texts = check_texts(items)
+        if self.pooling not in POOLINGS:
+            raise unknown_name("pooling", self.pooling, POOLINGS)
+        tokenizer, module = self._load()
+        rows = tokenise(tokenizer, texts, self.max_length)
+        inputs = TokenInputs(rows, tokenizer.pad_token_id, pick_device(self.device))
+
+        def report(done: int) -> None:
+            if self.progress is not None:
+                self.progress("embed", done, len(texts))
+
+        with torch_threads(current_limits().threads):
+            return answers(inputs, lambda batch: self._pooled(module, batch), width_of(module), report)
+
+    def _load(self) -> tuple[Any, nn.Module]:
+        if self._loaded is None:
+            device = pick_device(self.device)
+            module = load_module(transformers.AutoModel, self.name, seed=0, device=device)
+            check_length(self.max_length, module)
+            self._loaded = load_tokenizer(self.name), module
+        return self._loaded
+
+    def _pooled(self, module: nn.Module, batch: Inputs) -> Float[torch.Tensor, "b H"]:
+        states = hidden_states(module, batch, self.layer)
+        pooled = states[:, 0] if self.pooling == "cls" else mean_of_tokens(states, batch["attention_mask"])
+        return functional.normalize(pooled, dim=-1) if self.normalise else pooled
+
+
+def hidden_states(module: nn.Module, batch: Inputs, layer: int = -1) -> Float[torch.Tensor, "b t H"]:
+    """The hidden states of one layer of an encoder; 0 is its embeddings, -1 its last layer."""
+    if layer == -1:
+        last: torch.Tensor = module(**batch).last_hidden_state
+        return last
+    states = module(**batch, output_hidden_states=True).hidden_states
+    if not -len(states) <= layer < len(states):
+        raise InputError(
+            "layer", expected=f"0 to {len(states) - 1}, or from the end", got=str(layer), fix="-1 is the last."
+        )
+    chosen: torch.Tensor = states[layer]
+    return chosen
+
+
+def mean_of_tokens(states: Float[torch.Tensor, "b t H"], attention: torch.Tensor) -> Float[torch.Tensor, "b H"]:
+    """The mean of the hidden states over the tokens of each text, padding left out."""
+    weights = attention[:, :, None].to(states.dtype)
+    return (states * weights).sum(dim=1) / weights.sum(dim=1)
+
+
+def width_of(module: nn.Module) -> int:
+    """H, the width of the hidden states of a transformer."""
+    config: Any = module.config
+    return int(config.hidden_size)

@@ -1,0 +1,56 @@
+"""Handling scikit-learn estimators: seeded copies, sample weights, pipelines, silence."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from bemps.errors import InputError
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No warnings inside: few labels and missing classes, of which scikit-learn warns, are normal here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def last_step(estimator: Any) -> Any:
+    """The estimator itself, or the last one of a pipeline."""
+    steps = getattr(estimator, "steps", None)
+    return steps[-1][1] if steps else estimator
+
+
+def weight_argument(estimator: Any) -> str | None:
+    """The name by which `fit` takes a weight for each label; None if it takes none."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    if not has_fit_parameter(last_step(estimator), "sample_weight"):
+        return None
+    steps = getattr(estimator, "steps", None)
+    return f"{steps[-1][0]}__sample_weight" if steps else "sample_weight"
+
+
+def require_probabilities(estimator: Any) -> None:
+    """Refuse what scikit-learn cannot clone, or what gives no probabilities."""
+    if not isinstance(estimator, type) and hasattr(estimator, "get_params") and hasattr(estimator, "predict_proba"):
+        return
+    raise InputError(
+        "estimator",
+        expected="a scikit-learn classifier with predict_proba",
+        got=repr(estimator)[:80],
+        fix="Wrap it in sklearn.calibration.CalibratedClassifierCV, or choose one with probabilities.",
+    )
+
+
+def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
+    """An unfitted copy; every `random_state` in it, also of inner estimators, is drawn from the generator."""
+    from sklearn.base import clone
+
+    copy = clone(estimator)
+    names = sorted(copy.get_params(deep=True))
+    seeds = {n: int(rng.integers(2**31)) for n in names if n.split("__")[-1] == "random_state"}
+    return copy.set_params(**seeds)

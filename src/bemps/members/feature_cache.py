@@ -1,0 +1,148 @@
+"""Features of frozen encoders on disk, found again by the content of the items.
+
+A folder holds segments: NumPy files of (key, vector) records, memory-mapped. The name of a segment is the digest of
+its bytes, and it appears in one step: processes that share a folder can at worst compute the same features twice,
+and a file that was cut or changed no longer answers to its name.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from jaxtyping import Float
+
+from bemps.errors import InputError
+from bemps.members.base import Items, count, take
+from bemps.types import Array
+
+KEY_BYTES = 16
+SEGMENT = 4096  # items that are encoded before they are saved: what an interruption can lose
+
+
+class FrozenEncoder(Protocol):
+    """Anything that turns items into vectors and never changes."""
+
+    def embeddings(self, items: Items) -> Float[Array, "N H"]: ...
+
+
+class CachedEncoder:
+    """An encoder that looks at every item once; call it on items, or ask for `embeddings`.
+
+    folder   where the vectors stay, for all encoders and processes; None: a temporary one that goes with this object
+    """
+
+    def __init__(self, encoder: FrozenEncoder, folder: Path | str | None = None) -> None:
+        self.encoder = encoder
+        if folder is None:
+            folder = tempfile.mkdtemp(prefix="bemps-features-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.cache = FeatureCache(Path(folder) / digest(identity_of(encoder).encode()).hex())
+
+    def __call__(self, items: Items) -> Float[Array, "N H"]:
+        return self.embeddings(items)
+
+    def embeddings(self, items: Items) -> Float[Array, "N H"]:
+        """Vectors in float32, from the cache where it has them."""
+        if count(items) == 0:
+            return self.encoder.embeddings(items)
+        keys = [digest(content(items[i])) for i in range(count(items))]
+        new = self.cache.missing(keys)
+        for start in range(0, len(new), SEGMENT):
+            part = new[start : start + SEGMENT]
+            self.cache.add([keys[i] for i in part], self.encoder.embeddings(take(items, np.array(part))))
+        return self.cache.rows(keys)
+
+
+class FeatureCache:
+    """Vectors by key in a folder of segments; the folder is made when the first vector comes."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        self._places: dict[bytes, tuple[str, int]] = {}
+        self._segments: dict[str, Float[Array, "n H"]] = {}
+
+    def missing(self, keys: Sequence[bytes]) -> list[int]:
+        """Positions of keys without a vector, each key once; looks for segments that others have added."""
+        if any(key not in self._places for key in keys):
+            self._scan()
+        first = {key: position for position, key in reversed(list(enumerate(keys)))}
+        return sorted(position for key, position in first.items() if key not in self._places)
+
+    def rows(self, keys: Sequence[bytes]) -> Float[Array, "N H"]:
+        """The vectors of keys that are all there."""
+        places = [self._places[key] for key in keys]
+        names = np.array([name for name, _ in places])
+        at = np.array([row for _, row in places])
+        vectors = np.empty((len(keys), self._segments[names[0]].shape[1]), dtype=np.float32)
+        for name in np.unique(names):
+            here = names == name
+            vectors[here] = self._segments[name][at[here]]
+        return vectors
+
+    def add(self, keys: Sequence[bytes], vectors: Float[Array, "n H"]) -> None:
+        """Save vectors as a segment."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        record = np.dtype([("key", f"V{KEY_BYTES}"), ("vector", "<f4", vectors.shape[1:])])
+        segment = np.empty(len(keys), dtype=record)
+        segment["key"], segment["vector"] = np.array(keys, dtype=f"V{KEY_BYTES}"), vectors
+        handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".part")
+        with os.fdopen(handle, "wb") as file:
+            np.save(file, segment)
+        name = digest(Path(temporary).read_bytes()).hex()
+        os.replace(temporary, self.folder / f"{name}.npy")
+        self._open(name)
+
+    def _scan(self) -> None:
+        for path in sorted(self.folder.glob("*.npy")):
+            if path.stem not in self._segments:
+                self._open(path.stem)
+
+    def _open(self, name: str) -> None:
+        """Map a segment, once its bytes are those that were written."""
+        path = self.folder / f"{name}.npy"
+        if digest(np.memmap(path, mode="r") if path.stat().st_size else b"").hex() != name:
+            raise InputError(
+                f"feature cache {path}",
+                expected="the bytes that were written",
+                got="others: the file was cut or changed",
+                fix="Delete the file; its features will be computed again.",
+            )
+        segment = np.load(path, mmap_mode="r")
+        self._segments[name] = segment["vector"]
+        self._places |= {key.tobytes(): (name, row) for row, key in enumerate(segment["key"])}
+
+
+def digest(data: Any) -> bytes:
+    """BLAKE2 of anything with bytes, short enough for a key."""
+    return hashlib.blake2b(data, digest_size=KEY_BYTES).digest()
+
+
+def content(item: Any) -> bytes:
+    """The bytes of a text, or of an array with its type and shape."""
+    if isinstance(item, str):
+        return item.encode("utf-8", errors="surrogatepass")
+    row = np.ascontiguousarray(item)
+    return f"{row.dtype.str}{row.shape}".encode() + row.tobytes()
+
+
+def identity_of(encoder: FrozenEncoder) -> str:
+    """What the vectors depend on beside the items: `encoder.identity`, else its class and its plain settings.
+
+    A local folder of weights is known by its path: after changing the weights in it, use another cache.
+    """
+    stated = getattr(encoder, "identity", None)
+    if stated is not None:
+        return str(stated)
+    plain = (str, int, float, bool, Path, type(None))
+    settings = {
+        name: str(value)
+        for name, value in sorted(vars(encoder).items())
+        if isinstance(value, plain) and not name.startswith("_") and name != "device"
+    }
+    return f"{type(encoder).__qualname__} {settings}"

@@ -1,0 +1,70 @@
+"""The trees of a forest as members."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps.errors import InputError
+from bemps.members.base import Items, NotFitted, check_labelled, check_probs, count
+from bemps.members.estimators import last_step, quiet, seeded_clone
+from bemps.members.posterior import smoothed
+from bemps.types import Array
+
+
+class ForestMembers:
+    """The trees of a random forest or of extra-trees as members: E is its number of trees.
+
+    forest     a RandomForestClassifier, an ExtraTreesClassifier, or a pipeline that ends in one
+    smoothing  labels added to the L labels, spread evenly over the classes: leaves are pure, and a class that a
+               tree never saw is improbable rather than impossible
+    """
+
+    def __init__(self, forest: Any, *, smoothing: float = 1.0) -> None:
+        self.forest, self.smoothing = forest, smoothing
+        self.fitted_: Any = None
+        self.codes_: Array = np.arange(0)
+        self.K_ = self.labels_ = 0
+
+    def fit(
+        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
+    ) -> "ForestMembers":
+        labels = check_labelled(items, labels, classes)
+        _require_forest(last_step(self.forest))
+        fitted = seeded_clone(self.forest, rng)
+        with quiet():
+            fitted.fit(items, labels)
+        self.fitted_, self.codes_ = fitted, np.asarray(fitted.classes_)
+        self.K_, self.labels_ = len(classes), len(labels)
+        return self
+
+    def predict(self, items: Items) -> Float[Array, "E N K"]:
+        if self.fitted_ is None:
+            raise NotFitted(self)
+        trees = last_step(self.fitted_).estimators_
+        probs = np.zeros((len(trees), count(items), self.K_))
+        if count(items) == 0:
+            return probs
+        with quiet():
+            rows = _tree_input(self.fitted_, items)
+            probs[:, :, self.codes_] = np.stack([tree.predict_proba(rows) for tree in trees])
+        return smoothed(check_probs(probs), self.labels_, self.smoothing)
+
+
+def _require_forest(estimator: Any) -> None:
+    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+    if not isinstance(estimator, RandomForestClassifier | ExtraTreesClassifier):
+        raise InputError(
+            "forest",
+            expected="a RandomForestClassifier or an ExtraTreesClassifier",
+            got=type(estimator).__name__,
+            fix="For other estimators use SklearnEnsemble.",
+        )
+
+
+def _tree_input(fitted: Any, items: Items) -> Any:
+    """What the trees see: the items after the earlier steps of a pipeline, in the trees' float32."""
+    rows = fitted[:-1].transform(items) if len(getattr(fitted, "steps", ())) > 1 else np.asarray(items)
+    return rows.astype(np.float32)

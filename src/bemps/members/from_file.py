@@ -1,0 +1,113 @@
+"""Probabilities from a file, for any model outside: its members' answers, aligned with the items by id.
+
+The items of this model are ids. `.npz` holds `probs` (E, N, K), `ids` (N,) and optionally `weights` (E,);
+`.npy` holds the probabilities alone, and the ids come beside it: as a sequence, or as a text file of one id a line.
+Every fit reads the file anew: write it after each round of your own training.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps import checks
+from bemps.errors import InputError
+from bemps.members.base import Items, NotFitted, check_labelled
+from bemps.types import Array
+
+
+class FromFile:
+    """The columns of the file's probabilities are the classes, in their order."""
+
+    def __init__(self, path: str | Path, *, ids: Sequence[str] | str | Path | None = None) -> None:
+        self.path, self.ids = Path(path), ids
+        self.probs_: Float[Array, "E N K"] | None = None
+        self.weights_: Float[Array, " E"] | None = None
+        self.rows_: dict[str, int] = {}
+
+    def fit(
+        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
+    ) -> "FromFile":
+        """Read the file. The labels were used outside; they are only checked."""
+        check_labelled(items, labels, classes)
+        self.probs_ = None
+        arrays = _read(self.path)
+        probs = checks.probabilities(arrays["probs"], f"{self.path.name}: probs")
+        if probs.shape[2] != len(classes):
+            raise InputError(
+                f"{self.path.name}: probs",
+                expected=f"{len(classes)} classes ({', '.join(classes)})",
+                got=f"{probs.shape[2]} columns",
+                fix="Write one column for each class, in the order of the classes.",
+            )
+        self.rows_ = _row_of_each_id(self._ids(arrays), probs.shape[1], self.path.name)
+        self.weights_ = checks.distribution(arrays.get("weights"), len(probs), f"{self.path.name}: weights")
+        # Rows may be off by the rounding of the program that wrote them.
+        self.probs_ = probs / probs.sum(axis=2, keepdims=True, dtype=np.float64)
+        return self
+
+    def predict(self, items: Items) -> Float[Array, "E N K"]:
+        if self.probs_ is None:
+            raise NotFitted(self)
+        ids = [str(item) for item in items]
+        unknown = [name for name in ids if name not in self.rows_]
+        if unknown:
+            raise InputError(
+                f"{self.path.name}: ids",
+                expected="every item asked for",
+                got=f"{len(unknown)} unknown, the first {unknown[0]!r}",
+                fix="Predict the whole pool outside, or check that both sides use the same ids.",
+            )
+        return self.probs_[:, [self.rows_[name] for name in ids]]
+
+    @property
+    def weights(self) -> Float[Array, " E"]:
+        """p(theta|L) of the members: the file's `weights`, else uniform."""
+        if self.weights_ is None:
+            raise NotFitted(self)
+        return self.weights_
+
+    def _ids(self, arrays: dict[str, Array]) -> list[str]:
+        if isinstance(self.ids, str | Path):
+            return Path(self.ids).read_text(encoding="utf-8").splitlines()
+        given = arrays.get("ids") if self.ids is None else self.ids
+        if given is None:
+            raise InputError(
+                f"{self.path.name}",
+                expected="an id for each item",
+                got="probabilities alone",
+                fix="Save with np.savez(path, probs=probs, ids=ids), or pass ids=.",
+            )
+        return [str(name) for name in given]
+
+
+def _read(path: Path) -> dict[str, Array]:
+    """The arrays of the file; pickled objects are refused, as they can run code."""
+    if not path.is_file():
+        raise InputError(str(path), expected="a .npz or .npy file", got="no such file", fix="Check the path.")
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        arrays = {"probs": loaded} if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded}
+    except (ValueError, OSError, EOFError) as cause:
+        raise InputError(
+            path.name,
+            expected="arrays written by np.save or np.savez, ids as strings",
+            got=f"{type(cause).__name__}: {cause}",
+            fix="Save ids with np.asarray(ids, dtype=str).",
+        ) from cause
+    if "probs" not in arrays:
+        raise InputError(path.name, expected="an array named probs", got=", ".join(arrays), fix="Rename it.")
+    return arrays
+
+
+def _row_of_each_id(ids: list[str], N: int, where: str) -> dict[str, int]:
+    rows = {name: row for row, name in enumerate(ids)}
+    if len(rows) != N or len(ids) != N:
+        raise InputError(
+            f"{where}: ids",
+            expected=f"{N} different ids, one for each item of probs",
+            got=f"{len(ids)}, {len(rows)} of them different",
+            fix="Ids are stable and unique: one for each column of items.",
+        )
+    return rows

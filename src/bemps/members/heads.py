@@ -1,0 +1,241 @@
+"""Heads on frozen features: linear or with a hidden layer, as a deep ensemble or under E dropout masks.
+
+Items are vectors of a frozen encoder, or whatever `encode` turns into vectors (texts and images through
+`bemps.members.feature_cache.CachedEncoder`, so that the backbone sees every item once). All heads of a fit are trained
+as one computation (`bemps.members.head_training`). Dropout sits before the last layer alone, so the hidden units are
+the same under every mask and E masks cost little more than one pass.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps.checks import within
+from bemps.errors import InputError, unknown_name
+from bemps.limits import current_limits
+from bemps.members.base import Diverged, Items, NotFitted, check_vectors, member_seeds
+from bemps.members.devices import pick_device, torch_threads
+from bemps.members.fitted_heads import FittedHeads, masked
+from bemps.members.head_inputs import input_map
+from bemps.members.head_training import HeadRecipe, TrainedHeads, train_heads
+from bemps.members.posterior import RESAMPLERS, at_temperature, fitted_temperature, likelihood_weights, log_likelihood
+from bemps.members.spectral import SpectralMap
+from bemps.members.splits import SplitPlan, Validation, plan_splits
+from bemps.members.stacked_heads import draw_layers, stack_rows
+from bemps.types import Array
+
+Encoder = Callable[[Items], Float[Array, "N H"]]
+POSTERIORS = ("ensemble", "dropout")
+WEIGHTINGS = ("uniform", "likelihood")
+
+NORM = 2.5  # of the inputs, root mean square: the scale that l2 = 1 is made for
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What suits a kind of head; measured against logistic regression on the same features, docs/benchmarks.md."""
+
+    hidden: int
+    dropout: float
+    recipe: HeadRecipe
+
+
+LINEAR = {
+    "ensemble": Defaults(0, 0.0, HeadRecipe(epochs=100, learning_rate=0.2)),
+    "dropout": Defaults(0, 0.1, HeadRecipe(epochs=60, learning_rate=0.2, l2=0.5)),
+}
+HIDDEN = {
+    "ensemble": Defaults(64, 0.2, HeadRecipe(epochs=40, learning_rate=0.03)),
+    # A single network is wider: there are no others to average out its start.
+    "dropout": Defaults(256, 0.5, HeadRecipe(epochs=40, learning_rate=0.03, l2=0.5)),
+}
+
+
+class HeadClassifier:
+    """Heads on vectors.
+
+    pool        the unlabelled items, on which the map of the inputs is fitted once (or `see_pool`); without them it is
+                fitted on the labelled items of every fit, which is worse below about 250 labels
+    encode      turns items into vectors; None: the items are vectors already
+    posterior   ensemble (E heads) or dropout (one head, E masks, which stay until the next fit)
+    hidden      units of the hidden layer; 0 is a linear head, None 64 units, or 256 under dropout masks
+    inputs      spectral, standard, or a fitted SpectralMap
+    dropout     rate before the last layer; None is the default of the kind of head, see `Defaults`
+    validation  none, dynamic, constant or Fixed(items, labels): what early stopping, `calibrate` and
+                `weighting="likelihood"` use
+    resample    none, dirichlet (Bayesian bootstrap) or bootstrap: how the labels weigh in each head
+    calibrate   temperature scaling of each member on its validation part
+    weighting   uniform, or likelihood (of the validation part)
+    recipe      how to train; None is the default of the kind of head
+    """
+
+    def __init__(
+        self,
+        pool: Items | None = None,
+        *,
+        encode: Encoder | None = None,
+        members: int = 5,
+        posterior: str = "ensemble",
+        hidden: int | None = None,
+        inputs: str | SpectralMap = "spectral",
+        dropout: float | None = None,
+        validation: Validation = "none",
+        resample: str = "none",
+        calibrate: bool = False,
+        weighting: str = "uniform",
+        recipe: HeadRecipe | None = None,
+        device: str | None = None,
+    ) -> None:
+        self.pool, self.encode, self.members, self.posterior, self.hidden = pool, encode, members, posterior, hidden
+        self.inputs, self.dropout, self.validation, self.resample = inputs, dropout, validation, resample
+        self.calibrate, self.weighting, self.recipe, self.device = calibrate, weighting, recipe, device
+        self.trained_: TrainedHeads | None = None
+        self._fitted: FittedHeads | None = None
+        self._weights: Float[Array, " E"] = np.ones(0)
+        self._pool_map: SpectralMap | None = None
+
+    def see_pool(self, items: Items) -> None:
+        """Fit the map of the inputs on these items from now on; what was learnt is forgotten."""
+        self.pool, self._pool_map, self._fitted = items, None, None
+
+    def fit(self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator) -> Self:
+        """Train from scratch; a head that diverges is tried once more with another seed."""
+        self._check()
+        self._fitted = None
+        heads = self.members if self.posterior == "ensemble" else 1
+        plan = plan_splits(self.validation, items, labels, classes=classes, members=heads, rng=rng)
+        vectors = self.embeddings(plan.items)
+        with torch_threads(current_limits().threads):
+            features = self._map(vectors[: len(labels)])
+            self.trained_ = self._train(NORM * features(vectors)[:, :-1], plan, len(classes), rng)
+            self._fitted = self._validated(self._members(self.trained_, features, rng), vectors, plan)
+        return self
+
+    def predict(self, items: Items) -> Float[Array, "E N K"]:
+        fitted, vectors = self._members_fitted(), self.embeddings(items)
+        with torch_threads(current_limits().threads):
+            return fitted.probs(vectors)
+
+    def features(self, items: Items) -> Float[Array, "N D"]:
+        """What goes into the last layer, without dropout.
+
+        With a hidden layer these are the units of all heads side by side, divided by sqrt(E): the inner product of
+        two rows is the mean over the heads of the inner products of their units.
+        """
+        fitted, vectors = self._members_fitted(), self.embeddings(items)
+        with torch_threads(current_limits().threads):
+            return fitted.features(vectors)
+
+    def embeddings(self, items: Items) -> Float[Array, "N H"]:
+        """The frozen vectors themselves, before any fit."""
+        return check_vectors(items if self.encode is None else self.encode(items))
+
+    @property
+    def weights(self) -> Float[Array, " E"]:
+        """p(theta|L) of the members."""
+        self._members_fitted()
+        return self._weights
+
+    def _check(self) -> None:
+        tables = {
+            "posterior": (self.posterior, POSTERIORS),
+            "weighting": (self.weighting, WEIGHTINGS),
+            "resample": (self.resample, tuple(RESAMPLERS)),
+        }
+        for what, (name, valid) in tables.items():
+            if name not in valid:
+                raise unknown_name(what, name, valid)
+        within(self.members, "members", 1)
+        within(self._units(), "hidden", 0)
+        within(self._rate(), "dropout", 0, 0.99, open_low=self.posterior == "dropout")
+        self._recipe().check()
+        if self.validation == "none" and (self.calibrate or self.weighting == "likelihood"):
+            raise InputError(
+                "validation",
+                expected="held-out labels for calibrate or weighting='likelihood'",
+                got="'none'",
+                fix="Use validation='dynamic', 'constant' or Fixed(items, labels).",
+            )
+
+    def _defaults(self) -> Defaults:
+        return (LINEAR if self.hidden == 0 else HIDDEN)[self.posterior]
+
+    def _recipe(self) -> HeadRecipe:
+        return self._defaults().recipe if self.recipe is None else self.recipe
+
+    def _rate(self) -> float:
+        return self._defaults().dropout if self.dropout is None else self.dropout
+
+    def _units(self) -> int:
+        return self._defaults().hidden if self.hidden is None else self.hidden
+
+    def _members_fitted(self) -> FittedHeads:
+        if self._fitted is None:
+            raise NotFitted(self)
+        return self._fitted
+
+    def _map(self, labelled: Float[Array, "L H"]) -> SpectralMap:
+        if isinstance(self.inputs, SpectralMap):
+            return self.inputs
+        if self.pool is None:
+            return input_map(self.inputs, labelled)
+        if self._pool_map is None:
+            self._pool_map = input_map(self.inputs, self.embeddings(self.pool))
+        return self._pool_map
+
+    def _train(self, vectors: Float[Array, "L H"], plan: SplitPlan, K: int, rng: np.random.Generator) -> TrainedHeads:
+        seeds = member_seeds(len(plan.splits), rng)
+        trained = self._train_once(vectors, plan, K, np.arange(len(seeds)), seeds[:, 0])
+        failed = np.flatnonzero(~trained.finite)
+        if len(failed) == 0:
+            return trained
+        again = self._train_once(vectors, plan, K, failed, seeds[failed, 1])
+        if not again.finite.all():
+            raise Diverged(
+                f"members {failed[~again.finite].tolist()}: expected training to succeed; the loss was not finite with "
+                "two seeds. Lower the learning rate or look at the items."
+            )
+        return trained.with_members(failed, again)
+
+    def _train_once(
+        self, vectors: Float[Array, "L H"], plan: SplitPlan, K: int, which: Int[Array, " e"], seeds: Int[Array, " e"]
+    ) -> TrainedHeads:
+        """The heads `which`, each from its own seed."""
+        rngs = [np.random.default_rng(seed) for seed in seeds]
+        splits, device = [plan.splits[e] for e in which], pick_device(self.device)
+        resampled = np.stack([RESAMPLERS[self.resample](len(splits[0].train), rng) for rng in rngs])
+        train = stack_rows(vectors, plan.labels, [split.train for split in splits], resampled, device)
+        held_out = [split.valid for split in splits]
+        even = np.ones((len(splits), len(held_out[0])))
+        valid = stack_rows(vectors, plan.labels, held_out, even, device) if even.size else None
+        layers = draw_layers(vectors.shape[1], self._units(), K, norm=NORM, rngs=rngs, device=device)
+        return train_heads(layers, train, valid, recipe=self._recipe(), dropout=self._rate(), rngs=rngs)
+
+    def _members(self, trained: TrainedHeads, features: SpectralMap, rng: np.random.Generator) -> FittedHeads:
+        layers = trained.layers
+        if self.posterior == "dropout":
+            kept = rng.random((self.members, layers[-1].weight.shape[2])) >= self._rate()
+            layers = masked(layers, kept, self._rate())
+        return FittedHeads.of(layers, features, NORM)
+
+    def _validated(self, fitted: FittedHeads, vectors: Float[Array, "L H"], plan: SplitPlan) -> FittedHeads:
+        """The members at the temperatures that suit their validation parts, and their weights."""
+        E = self.members
+        self._weights = np.full(E, 1 / E)
+        if not self.calibrate and self.weighting == "uniform":
+            return fitted
+        probs = fitted.probs(vectors).astype(np.float64)
+        parts = [plan.splits[e % len(plan.splits)].valid for e in range(E)]
+        told = [(probs[e, part], plan.labels[part]) for e, part in enumerate(parts)]
+        temperatures = np.array([fitted_temperature(*pair) if self.calibrate else 1.0 for pair in told])
+        if self.weighting == "likelihood":
+            self._weights = likelihood_weights(
+                [
+                    float(log_likelihood(at_temperature(part, T), labels))
+                    for (part, labels), T in zip(told, temperatures, strict=True)
+                ]
+            )
+        return fitted.at_temperatures(temperatures)

@@ -1,0 +1,63 @@
+"""Hidden states of texts on disk, memory-mapped, found again by content.
+
+A folder holds segments: `NAME.npy`, the states of some texts one after the other (tokens, H), and `NAME.json`, the
+keys of these texts and where each starts. The JSON appears last and in one step, so a segment is whole or absent,
+and processes that share the folder at worst write the same states twice.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from bemps.types import Array
+
+
+class HiddenStore:
+    """States by key. Without a folder they live in a temporary one, which goes when the store goes."""
+
+    def __init__(self, folder: Path | str | None = None) -> None:
+        if folder is None:
+            folder = tempfile.mkdtemp(prefix="bemps-hidden-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._places: dict[str, tuple[str, int, int]] = {}
+        self._maps: dict[str, Float[Array, "tokens H"]] = {}
+        for index in sorted(self.folder.glob("*.json")):
+            self._read_index(index.stem)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._places
+
+    def __getitem__(self, key: str) -> Float[Array, "t H"]:
+        """The states of one text, as a view of the mapped file."""
+        name, start, end = self._places[key]
+        if name not in self._maps:
+            self._maps[name] = np.load(self.folder / f"{name}.npy", mmap_mode="r")
+        return self._maps[name][start:end]
+
+    def add(self, keys: Sequence[str], states: Sequence[Float[Array, "_ H"]]) -> None:
+        """Save the states of some texts as a segment."""
+        name = hashlib.sha256("".join(keys).encode()).hexdigest()[:32]
+        ends = np.cumsum([len(rows) for rows in states]).tolist()
+        temporary = self.folder / f"{name}-{os.getpid()}.part"
+        with open(temporary, "wb") as file:
+            np.save(file, np.concatenate(states))
+        os.replace(temporary, self.folder / f"{name}.npy")
+        temporary.write_text(json.dumps({"keys": list(keys), "ends": ends}), encoding="utf-8")
+        os.replace(temporary, self.folder / f"{name}.json")
+        self._read_index(name)
+
+    def _read_index(self, name: str) -> None:
+        index = json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
+        starts = [0, *index["ends"][:-1]]
+        for key, start, end in zip(index["keys"], starts, index["ends"], strict=True):
+            self._places[key] = (name, start, end)

@@ -1,0 +1,159 @@
+"""Networks that classify texts: a pretrained encoder under a head of K logits.
+
+own   the head that belongs to the architecture (`AutoModelForSequenceClassification`), as in the paper
+mean  the mean over the tokens, dropout, one linear layer: what suits sentence encoders such as MiniLM
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+import transformers
+from jaxtyping import Float
+from torch import nn
+
+from bemps.errors import InputError, unknown_name
+from bemps.members.encoders import mean_of_tokens, width_of
+from bemps.members.pretrained import load_module, load_tokenizer
+from bemps.members.tokens import NetworkInputs, TokenInputs, check_length, tokenise
+
+HEAD_SPREAD = 0.02  # standard deviation of fresh weights, as in BERT
+HEAD_DROPOUT = 0.1
+
+
+class OwnHead(nn.Module):
+    """A sequence classifier of transformers that answers with its logits only."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    @property
+    def encoder(self) -> nn.Module:
+        part: Any = self.model.base_model
+        encoder: nn.Module = part
+        return encoder
+
+    def forward(self, **inputs: torch.Tensor) -> Float[torch.Tensor, "b K"]:
+        logits: torch.Tensor = self.model(**inputs).logits
+        return logits
+
+
+class MeanHead(nn.Module):
+    """The mean of the last hidden states over the tokens, dropout, a linear layer."""
+
+    def __init__(self, encoder: nn.Module, K: int, seed: int) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.dropout = nn.Dropout(HEAD_DROPOUT)
+        self.classifier = nn.Linear(width_of(encoder), K)
+        generator = torch.Generator().manual_seed(seed)
+        nn.init.normal_(self.classifier.weight, std=HEAD_SPREAD, generator=generator)
+        nn.init.zeros_(self.classifier.bias)
+
+    def forward(self, **inputs: torch.Tensor) -> Float[torch.Tensor, "b K"]:
+        states = self.encoder(**inputs).last_hidden_state
+        logits: torch.Tensor = self.classifier(self.dropout(mean_of_tokens(states, inputs["attention_mask"])))
+        return logits
+
+
+Network = OwnHead | MeanHead
+
+
+def own_head(name: str | Path, K: int, seed: int, device: torch.device) -> Network:
+    auto = transformers.AutoModelForSequenceClassification
+    return OwnHead(load_module(auto, name, seed=seed, device=device, num_labels=K))
+
+
+def mean_head(name: str | Path, K: int, seed: int, device: torch.device) -> Network:
+    encoder = load_module(transformers.AutoModel, name, seed=seed, device=device)
+    freeze_unused(encoder)
+    return MeanHead(encoder, K, seed).to(device)
+
+
+HEADS: dict[str, Callable[[str | Path, int, int, torch.device], Network]] = {
+    "own": own_head,
+    "mean": mean_head,
+}
+
+
+def build_network(
+    name: str | Path, K: int, *, head: str, dropout: float | None, seed: int, device: torch.device
+) -> Network:
+    """A network from the pretrained weights, its head drawn from `seed`; `dropout` replaces all rates."""
+    if head not in HEADS:
+        raise unknown_name("head", head, HEADS)
+    network = HEADS[head](name, K, seed, device)
+    for part in network.modules():
+        if isinstance(part, nn.Dropout) and dropout is not None:
+            part.p = dropout
+    return network.eval()
+
+
+def has_dropout(network: nn.Module) -> bool:
+    """Whether masks have anything to differ in."""
+    return any(isinstance(part, nn.Dropout) and part.p > 0 for part in network.modules())
+
+
+def freeze_unused(encoder: nn.Module) -> None:
+    """A pooler that nothing reads would only fatten the weights that are kept of every member."""
+    pooler = getattr(encoder, "pooler", None)
+    if pooler is not None:
+        pooler.requires_grad_(False)
+
+
+def last_layer(network: nn.Module, K: int) -> nn.Linear:
+    """The linear layer that gives the K logits; what goes into it are the features of the model."""
+    found = [part for part in network.modules() if isinstance(part, nn.Linear) and part.out_features == K]
+    if not found:
+        raise InputError(
+            "features",
+            expected=f"a network that ends in a linear layer of {K} outputs",
+            got=type(network).__name__,
+            fix='Use head="mean".',
+        )
+    return found[-1]
+
+
+def features_of(network: nn.Module, K: int, inputs: dict[str, torch.Tensor]) -> Float[torch.Tensor, "b H"]:
+    """What goes into the last layer for these inputs."""
+    seen: list[torch.Tensor] = []
+    hook = last_layer(network, K).register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    try:
+        network(**inputs)
+    finally:
+        hook.remove()
+    return seen[-1]
+
+
+@runtime_checkable
+class Backbone(Protocol):
+    """Pretrained weights as a source of networks and of what they read."""
+
+    def network(self, K: int, seed: int) -> Network:
+        """A fresh network of K logits on the pretrained weights, its head drawn from `seed`."""
+        ...
+
+    def inputs(self, texts: Sequence[str], report: Callable[[int, int], None]) -> NetworkInputs:
+        """The texts, prepared for these networks; `report(done, total)` where that takes time."""
+        ...
+
+
+class WholeBackbone:
+    """All layers learn; networks read token numbers."""
+
+    def __init__(
+        self, name: str | Path, *, head: str, dropout: float | None, max_length: int, device: torch.device
+    ) -> None:
+        self.name, self.head, self.dropout = name, head, dropout
+        self.max_length, self.device = max_length, device
+        self.tokenizer = load_tokenizer(name)
+
+    def network(self, K: int, seed: int) -> Network:
+        network = build_network(self.name, K, head=self.head, dropout=self.dropout, seed=seed, device=self.device)
+        check_length(self.max_length, network.encoder)
+        return network
+
+    def inputs(self, texts: Sequence[str], report: Callable[[int, int], None]) -> NetworkInputs:
+        return TokenInputs(tokenise(self.tokenizer, texts, self.max_length), self.tokenizer.pad_token_id, self.device)

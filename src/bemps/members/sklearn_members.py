@@ -1,0 +1,152 @@
+"""Members from scikit-learn: clones of any classifier with `predict_proba`.
+
+A class without a label keeps its column. Hard zeros would call such a class impossible, so `smoothing` (1 by
+default) adds that many labels spread evenly over the classes: with L labels every probability is at least
+smoothing / (K (L + smoothing)). Labels of a single class give that class everywhere, smoothed in the same way.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps.errors import InputError, unknown_name
+from bemps.members.base import Items, NotFitted, check_probs, count, fit_members, take
+from bemps.members.estimators import quiet, require_probabilities, seeded_clone, weight_argument
+from bemps.members.posterior import (
+    RESAMPLERS,
+    at_temperature,
+    fitted_temperature,
+    likelihood_weights,
+    log_likelihood,
+    smoothed,
+)
+from bemps.members.splits import Split, SplitPlan, Validation, plan_splits
+from bemps.types import Array
+
+WEIGHTINGS = ("uniform", "likelihood")
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A fitted estimator (None where there was one class only) and how its answers are widened to K classes."""
+
+    estimator: Any
+    codes: Int[Array, " C"]  # the classes it knows, in the order of its columns
+    labels: int
+    temperature: float = 1.0
+    log_likelihood: float = 0.0
+
+    def probs(self, items: Items, K: int, smoothing: float) -> Float[Array, "N K"]:
+        wide = np.zeros((count(items), K))
+        if self.estimator is None:
+            wide[:, self.codes] = 1.0
+        elif count(items):
+            with quiet():
+                wide[:, self.codes] = self.estimator.predict_proba(items)
+        return at_temperature(smoothed(check_probs(wide), self.labels, smoothing), self.temperature)
+
+
+class SklearnEnsemble:
+    """Clones of an estimator as members.
+
+    estimator   any classifier with `predict_proba`, also a pipeline; it is cloned, never fitted itself
+    resample    dirichlet (Bayesian bootstrap, needs `sample_weight`), bootstrap, or none
+    validation  none, dynamic, constant or Fixed(items, labels): what `calibrate` and `weighting` are fitted on
+    calibrate   temperature scaling of each member on its validation part
+    weighting   uniform, or likelihood (of the validation part)
+    smoothing   labels added to the L labels, spread evenly over the classes
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        members: int = 5,
+        resample: str = "dirichlet",
+        validation: Validation = "none",
+        calibrate: bool = False,
+        weighting: str = "uniform",
+        smoothing: float = 1.0,
+    ) -> None:
+        self.estimator, self.members, self.resample = estimator, members, resample
+        self.validation, self.calibrate, self.weighting = validation, calibrate, weighting
+        self.smoothing = smoothing
+        self.members_: list[Member] | None = None
+        self.K_ = 0
+
+    def fit(
+        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
+    ) -> "SklearnEnsemble":
+        self._check()
+        plan = plan_splits(self.validation, items, labels, classes=classes, members=self.members, rng=rng)
+        self.members_, self.K_ = None, len(classes)
+        self.members_ = fit_members(
+            self.members, lambda e, member_rng: self._fit_one(plan, plan.splits[e], member_rng), rng
+        )
+        return self
+
+    def predict(self, items: Items) -> Float[Array, "E N K"]:
+        if self.members_ is None:
+            raise NotFitted(self)
+        return np.stack([member.probs(items, self.K_, self.smoothing) for member in self.members_])
+
+    @property
+    def weights(self) -> Float[Array, " E"]:
+        """p(theta|L) of the members."""
+        if self.members_ is None:
+            raise NotFitted(self)
+        if self.weighting == "uniform":
+            return np.full(self.members, 1 / self.members)
+        return likelihood_weights([member.log_likelihood for member in self.members_])
+
+    def _check(self) -> None:
+        require_probabilities(self.estimator)
+        if self.resample not in RESAMPLERS:
+            raise unknown_name("resample", self.resample, RESAMPLERS)
+        if self.weighting not in WEIGHTINGS:
+            raise unknown_name("weighting", self.weighting, WEIGHTINGS)
+        if self.resample == "dirichlet" and weight_argument(self.estimator) is None:
+            raise InputError(
+                "resample='dirichlet'",
+                expected="an estimator whose fit takes sample_weight",
+                got=type(self.estimator).__name__,
+                fix="Use resample='bootstrap', which repeats items instead of weighting them.",
+            )
+        if self.validation == "none" and (self.calibrate or self.weighting == "likelihood"):
+            raise InputError(
+                "validation",
+                expected="held-out labels for calibrate=True or weighting='likelihood'",
+                got="'none'",
+                fix="Use validation='dynamic', 'constant' or Fixed(items, labels).",
+            )
+
+    def _fit_one(self, plan: SplitPlan, split: Split, rng: np.random.Generator) -> Member:
+        items, labels = take(plan.items, split.train), plan.labels[split.train]
+        weights = RESAMPLERS[self.resample](len(labels), rng)
+        if self.resample == "bootstrap":
+            drawn = np.repeat(np.arange(len(labels)), weights.astype(np.int64))
+            items, labels = take(items, drawn), labels[drawn]
+        estimator = seeded_clone(self.estimator, rng)
+        member = _fit_member(estimator, items, labels, weights if self.resample == "dirichlet" else None)
+        return self._validated(member, take(plan.items, split.valid), plan.labels[split.valid])
+
+    def _validated(self, member: Member, items: Items, labels: Int[Array, " V"]) -> Member:
+        """The member with its temperature and its likelihood on the validation part."""
+        if self.calibrate:
+            told = member.probs(items, self.K_, self.smoothing)
+            member = replace(member, temperature=fitted_temperature(told, labels))
+        told = member.probs(items, self.K_, self.smoothing)
+        return replace(member, log_likelihood=log_likelihood(told, labels))
+
+
+def _fit_member(estimator: Any, items: Items, labels: Int[Array, " L"], weights: Float[Array, " L"] | None) -> Member:
+    codes = np.unique(labels)
+    if len(codes) == 1:
+        return Member(None, codes, len(labels))
+    arguments = {} if weights is None else {str(weight_argument(estimator)): weights}
+    with quiet():
+        estimator.fit(items, labels, **arguments)
+    return Member(estimator, np.asarray(estimator.classes_), len(labels))

@@ -1,0 +1,93 @@
+"""Spectral features: the directions in which the pool varies most speak loudest.
+
+    u(x) = [ (x - mean) V diag(sd)^alpha / rms,  bias ],    h(x) = norm * u(x)
+
+V and sd are the principal directions of the pool and the standard deviations along them; rms makes the varying
+part of u of root-mean-square norm 1 on the pool. alpha = 0 is plain PCA, -1 would be whitening. alpha near 1 is a
+prior for few labels: a weight on a weak direction costs more. A small `bias` keeps the class frequencies of a
+handful of labels, which active learning skews anyway, from deciding.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from bemps.errors import InputError
+from bemps.types import Array
+
+BLOCK_ROWS = 4096  # rows in float64 at a time: a million items are never copied at once
+RANK_TOLERANCE = 1e-10  # of the largest variance; smaller ones are rounding
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How vectors become features of a linear head with L2 = 1.
+
+    norm  root-mean-square norm of the features on the pool; None: chosen from the labels in every fit
+    kept  share of the features' squared norm that is kept; the weakest directions beyond it are dropped
+    """
+
+    alpha: float = 0.75
+    bias: float = 0.35
+    kept: float = 0.999
+    norm: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralMap:
+    """The affine map x -> u(x) = [(x - mean) @ matrix, bias]."""
+
+    mean: Float[Array, " D"]
+    matrix: Float[Array, "D J"]  # J = H - 1
+    bias: float
+
+    def __call__(self, vectors: Float[Array, "N D"]) -> Float[Array, "N H"]:
+        self.check(vectors)
+        rows = np.full((len(vectors), self.matrix.shape[1] + 1), self.bias)
+        for start in range(0, len(vectors), BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
+            np.matmul(vectors[block] - self.mean, self.matrix, out=rows[block, :-1])
+        return rows
+
+    def fold(self, weights: Float[Array, "H C"]) -> tuple[Float[Array, "D C"], Float[Array, " C"]]:
+        """(F, b) with `u(x) @ weights = x @ F + b`: predicting needs no features."""
+        folded = self.matrix @ weights[:-1]
+        return folded, self.bias * weights[-1] - self.mean @ folded
+
+    def check(self, vectors: Float[Array, "N D"]) -> None:
+        """Refuse vectors of another length than the pool's."""
+        if vectors.shape[1] != len(self.mean):
+            raise InputError(
+                "items",
+                expected=f"vectors of length {len(self.mean)}, as in the pool",
+                got=f"length {vectors.shape[1]}",
+                fix="Embed all items with the same encoder.",
+            )
+
+
+def spectral_map(pool: Float[Array, "N D"], recipe: Recipe = Recipe()) -> SpectralMap:  # noqa: B008
+    """The map fitted on the vectors of the pool, which need no labels. Without variation only the bias is left."""
+    mean, covariance = _moments(pool)
+    variance, directions = np.linalg.eigh(covariance)
+    real = variance > max(RANK_TOLERANCE * float(variance[-1]), np.finfo(np.float64).tiny)
+    variance, directions = variance[real][::-1], directions[:, real][:, ::-1]
+    # E|z|^2 along a direction is sd^2 sd^(2 alpha)
+    energy = np.cumsum(variance ** (1 + recipe.alpha))
+    if len(energy) == 0:
+        return SpectralMap(mean, np.zeros((len(mean), 0)), recipe.bias)
+    kept = int(np.searchsorted(energy, recipe.kept * energy[-1])) + 1
+    stretch = variance[:kept] ** (recipe.alpha / 2) / np.sqrt(energy[-1])
+    return SpectralMap(mean, directions[:, :kept] * stretch, recipe.bias)
+
+
+def _moments(pool: Float[Array, "N D"]) -> tuple[Float[Array, " D"], Float[Array, "D D"]]:
+    """Mean and covariance in float64, block by block."""
+    if len(pool) == 0:
+        raise InputError("pool", expected="at least one vector", got="none", fix="Give the unlabelled vectors.")
+    mean: Array = pool.mean(axis=0, dtype=np.float64)
+    covariance = np.zeros((pool.shape[1], pool.shape[1]))
+    for start in range(0, len(pool), BLOCK_ROWS):
+        centred = pool[start : start + BLOCK_ROWS] - mean
+        covariance += centred.T @ centred
+    return mean, covariance / len(pool)

@@ -1,0 +1,197 @@
+"""Surprisal vectors for ALPS (Yuan et al. 2020): how unexpected a masked language model finds a text.
+
+For a random 15 % of the tokens of a text (at least one, never a special token) the entry at the place of the
+token is -log p(token | text), every other entry is 0; a row has the maximal length and norm one. The text is read
+unmasked by default, as ALPS does; `masked=True` hides the chosen tokens first. The choice depends on the text and
+the seed only, so a text has the same vector in any company.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from jaxtyping import Float, Int
+from torch import nn
+from torch.nn import functional
+from transformers.modeling_outputs import BaseModelOutput
+
+from bemps.checks import within
+from bemps.errors import InputError
+from bemps.limits import current_limits
+from bemps.members.base import Items
+from bemps.members.devices import pick_device, torch_threads
+from bemps.members.pretrained import PAPER_MODEL, load_tokenizer, load_with_missing
+from bemps.members.tokens import (
+    Inputs,
+    Progress,
+    TokenInputs,
+    answers,
+    check_length,
+    check_texts,
+    filled,
+    rounded_up,
+    tokenise,
+)
+from bemps.types import Array
+
+FRACTION = 0.15
+
+
+class Surprisal:
+    """Surprisal under the masked language model of a checkpoint.
+
+    name      a local folder or hub name whose weights include the language-model head
+    fraction  of the tokens that are looked at
+    masked    hide the chosen tokens before the model reads the text
+    seed      of the choice of tokens
+    """
+
+    def __init__(
+        self,
+        name: str | Path = PAPER_MODEL,
+        *,
+        fraction: float = FRACTION,
+        masked: bool = False,
+        seed: int = 0,
+        max_length: int = 128,
+        device: str | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.name, self.fraction, self.masked, self.seed = name, fraction, masked, seed
+        self.max_length, self.device, self.progress = max_length, device, progress
+        self._loaded: tuple[Any, nn.Module] | None = None
+
+    def surprisal(self, items: Items) -> Float[Array, "N T"]:
+        """One row of `max_length` numbers for each text, of norm one (0 for a text without tokens)."""
+        texts = check_texts(items)
+        within(self.fraction, "fraction", 0, 1, open_low=True)
+        with torch_threads(current_limits().threads):
+            tokenizer, module = self._ready()
+            inputs = ChosenTokens(tokenise(tokenizer, texts, self.max_length), tokenizer, self)
+            return answers(inputs, lambda batch: self._row(module, batch), self.max_length, self._reporter(len(texts)))
+
+    def _ready(self) -> tuple[Any, nn.Module]:
+        if self._loaded is None:
+            tokenizer, module = self._load(pick_device(self.device))
+            check_length(self.max_length, module)
+            self._loaded = tokenizer, module
+        return self._loaded
+
+    def _reporter(self, total: int) -> Callable[[int], None]:
+        def report(done: int) -> None:
+            if self.progress is not None:
+                self.progress("surprisal", done, total)
+
+        return report
+
+    def _load(self, device: torch.device) -> tuple[Any, nn.Module]:
+        auto = transformers.AutoModelForMaskedLM
+        module, missing = load_with_missing(auto, self.name, seed=0, device=device)
+        if missing:
+            raise InputError(
+                f"surprisal of {str(self.name)!r}",
+                expected="weights with a masked language model",
+                got=f"none for {', '.join(missing[:3])}",
+                fix="Adapt a head on the pool: AdaptedSurprisal(pool) of bemps.members.adapted_surprisal.",
+            )
+        return load_tokenizer(self.name), module
+
+    def _row(self, module: nn.Module, batch: Inputs) -> Float[torch.Tensor, "rows T"]:
+        chosen, kept = batch["chosen"], batch["kept"]
+        losses = token_losses(module, batch) * kept
+        rows = torch.zeros(len(chosen), self.max_length, device=losses.device)
+        return functional.normalize(rows.scatter_add(1, chosen, losses), dim=-1)
+
+
+class ChosenTokens:
+    """Tokenised texts, with the tokens that a language model is asked about.
+
+    `chosen` (rows, m) are places of tokens, `target` their numbers, `kept` 1 where the place counts and 0 where it
+    only fills the row: m depends on the length of the batch alone, so that shapes stay fixed.
+    """
+
+    def __init__(self, rows: Sequence[Sequence[int]], tokenizer: Any, settings: Surprisal) -> None:
+        device = pick_device(settings.device)
+        self._tokens = TokenInputs(rows, tokenizer.pad_token_id, device)
+        self.lengths, self.size, self.rows = self._tokens.lengths, self._tokens.size, rows
+        self.tokenizer, self.settings, self.device = tokenizer, settings, device
+
+    def batch(self, positions: Int[Array, " b"]) -> Inputs:
+        return self._with_choice(self._tokens.batch(positions), positions)
+
+    def fixed(self, positions: Int[Array, " b"]) -> Inputs:
+        return self._with_choice(self._tokens.fixed(positions), filled(positions, self.size))
+
+    def _with_choice(self, inputs: Inputs, positions: Int[Array, " b"]) -> Inputs:
+        settings = self.settings
+        choices = [
+            choose(self.rows[i], self.tokenizer, settings.fraction, text_rng(self.rows[i], settings.seed))
+            for i in positions
+        ]
+        width = how_many(int(rounded_up(self.lengths[positions]).max()), settings.fraction)
+        inputs = with_choices(inputs, choices, width)
+        if settings.masked:
+            inputs["input_ids"] = inputs["input_ids"].masked_fill(_hidden(inputs), self.tokenizer.mask_token_id)
+        return inputs
+
+
+def text_rng(row: Sequence[int], seed: int) -> np.random.Generator:
+    """A generator that belongs to a text and a seed."""
+    digest = hashlib.sha256(np.asarray(row, dtype=np.int64).tobytes()).digest()[:8]
+    return np.random.default_rng([seed, int.from_bytes(digest, "little")])
+
+
+def how_many(tokens: int, fraction: float) -> int:
+    """The number of tokens to choose out of so many: the fraction, at least one."""
+    return max(1, round(fraction * tokens))
+
+
+def choose(row: Sequence[int], tokenizer: Any, fraction: float, rng: np.random.Generator) -> Int[Array, " n"]:
+    """Random places of tokens that are not special; none if there are no such tokens."""
+    special = tokenizer.get_special_tokens_mask(list(row), already_has_special_tokens=True)
+    places = np.flatnonzero(np.asarray(special) == 0)
+    if len(places) == 0:
+        return places
+    return np.sort(rng.choice(places, how_many(len(places), fraction), replace=False))
+
+
+def with_choices(inputs: Inputs, choices: Sequence[Int[Array, " _"]], width: int) -> Inputs:
+    """The inputs with `chosen`, `target` and `kept` (see `ChosenTokens`)."""
+    chosen = np.zeros((len(choices), width), dtype=np.int64)
+    kept = np.zeros((len(choices), width), dtype=np.float32)
+    for row, marks, places in zip(chosen, kept, choices, strict=True):
+        row[: len(places)], marks[: len(places)] = places, 1
+    ids = inputs["input_ids"]
+    where = torch.from_numpy(chosen).to(ids.device)
+    return inputs | {
+        "chosen": where,
+        "target": ids.gather(1, where),
+        "kept": torch.from_numpy(kept).to(ids.device),
+    }
+
+
+def _hidden(inputs: Inputs) -> torch.Tensor:
+    """Which tokens of a batch are chosen, as booleans of the shape of its token numbers."""
+    marks = torch.zeros(inputs["input_ids"].shape, device=inputs["input_ids"].device)
+    return marks.scatter_add(1, inputs["chosen"], inputs["kept"]) > 0
+
+
+def token_losses(module: nn.Module, batch: Inputs) -> Float[torch.Tensor, "rows m"]:
+    """-log p(target) at the chosen places; the vocabulary is only scored there, which halves the work."""
+    model: Any = module
+
+    def only_chosen(_: nn.Module, __: object, output: Any) -> BaseModelOutput:
+        states = output.last_hidden_state
+        index = batch["chosen"][:, :, None].expand(-1, -1, states.shape[-1])
+        return BaseModelOutput(last_hidden_state=states.gather(1, index))
+
+    hook = model.base_model.register_forward_hook(only_chosen)
+    try:
+        logits = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
+    finally:
+        hook.remove()
+    return functional.cross_entropy(logits.transpose(1, 2), batch["target"], reduction="none")

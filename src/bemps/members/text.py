@@ -1,0 +1,301 @@
+"""Fine-tuned text classifiers as members: deep ensembles, or one network under E dropout masks.
+
+Every fit starts again from the pretrained weights. Members of an ensemble differ in the first weights of their
+head, their order of batches and their validation split; members of MC-dropout are masks of one trained network,
+each shared by every text (see `bemps.members.masks`).
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import nn
+from torch.nn import functional
+
+from bemps.errors import InputError, unknown_name
+from bemps.limits import current_limits
+from bemps.members.base import HasSurprisal, Items, NotFitted, fit_members, take
+from bemps.members.devices import pick_device, torch_threads
+from bemps.members.encoders import TextEncoder
+from bemps.members.fitted_text import FittedText, Member, Report
+from bemps.members.networks import Backbone, Network, WholeBackbone, has_dropout
+from bemps.members.partial import PartialBackbone
+from bemps.members.posterior import RESAMPLERS, at_temperature, fitted_temperature, likelihood_weights, log_likelihood
+from bemps.members.pretrained import MINILM
+from bemps.members.splits import Split, SplitPlan, Validation, plan_splits
+from bemps.members.surprisal import Surprisal
+from bemps.members.tokens import NetworkInputs, Progress, check_texts, fixed_batches, random_batches
+from bemps.members.training import Epoch, History, Recipe, train, trainable_state
+from bemps.types import Array
+
+POSTERIORS = ("ensemble", "dropout")
+WEIGHTINGS = ("uniform", "likelihood")
+VALIDATION_ROWS = 64
+
+# What suits a set of weights better than the paper's recipe for DistilBERT; measured in docs/benchmarks.md.
+RECIPES = {MINILM: Recipe(learning_rate=1e-4)}
+HEADS = {MINILM: "mean"}
+
+
+class TextClassifier:
+    """A pretrained transformer, fine-tuned on the labelled texts.
+
+    name         `minilm` (works offline), a local folder, or a hub name (the paper: `distilbert-base-uncased`)
+    posterior    ensemble (E networks) or dropout (one network, E masks through all layers)
+    validation   dynamic, constant, none or Fixed(items, labels): what early stopping, `calibrate` and
+                 `weighting="likelihood"` use; with none, all epochs of the recipe are trained
+    resample     none, dirichlet (Bayesian bootstrap) or bootstrap: how the labels weigh in each network
+    recipe       how to train; the paper's unless the weights have one of their own
+    head         own (of the architecture) or mean (over the tokens); mean for `minilm`
+    dropout      one rate for every dropout; None keeps those of the weights
+    top_layers   how many layers learn; the states below them are cached in the folder `cache`. None: all learn
+    checkpoints  folder of this model alone: an interrupted fit, called again, goes on after the last epoch
+    surprisal    what gives surprisal vectors where the weights have no masked language model of their own
+    progress     called with (task, done, total)
+    """
+
+    def __init__(
+        self,
+        name: str | Path = MINILM,
+        *,
+        members: int = 5,
+        posterior: str = "ensemble",
+        validation: Validation = "dynamic",
+        resample: str = "none",
+        calibrate: bool = False,
+        weighting: str = "uniform",
+        recipe: Recipe | None = None,
+        head: str | None = None,
+        dropout: float | None = None,
+        top_layers: int | None = None,
+        cache: Path | str | None = None,
+        max_length: int = 128,
+        batch_size: int = 16,
+        device: str | None = None,
+        checkpoints: Path | str | None = None,
+        surprisal: HasSurprisal | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.name, self.members, self.posterior, self.validation = name, members, posterior, validation
+        self.resample, self.calibrate, self.weighting, self.recipe = resample, calibrate, weighting, recipe
+        self.head, self.dropout, self.top_layers, self.cache = head, dropout, top_layers, cache
+        self.max_length, self.batch_size, self.device = max_length, batch_size, device
+        self.checkpoints, self.progress = checkpoints, progress
+        self.surprisal_source = surprisal
+        self.fitted_: FittedText | None = None
+        self._backbone: Backbone | None = None
+        self._encoder: TextEncoder | None = None
+        self._round: Path | None = None
+
+    def fit(
+        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
+    ) -> "TextClassifier":
+        """Fine-tune from the pretrained weights; a network that diverges is tried once more."""
+        self._check()
+        self.fitted_ = None
+        networks = self.members if self.posterior == "ensemble" else 1
+        plan = plan_splits(self.validation, check_texts(items), labels, classes=classes, members=networks, rng=rng)
+        with torch_threads(current_limits().threads):
+            answering = self._answering_network(len(classes))
+            inputs, folder = self._inputs(plan.items), self._begin_round(plan, len(classes))
+
+            def fit_one(e: int, member_rng: np.random.Generator) -> Member:
+                return self._train(e, plan, inputs, K=len(classes), folder=folder, rng=member_rng)
+
+            trained = fit_members(networks, fit_one, rng)
+            members = self._masks_of(trained[0], rng) if self.posterior == "dropout" else trained
+            self.fitted_ = self._validated(FittedText(answering, members, len(classes), self.max_length), plan)
+        return self
+
+    def predict(self, items: Items) -> Float[Array, "E N K"]:
+        fitted = self._fitted()
+        with torch_threads(current_limits().threads):
+            return fitted.probs(self._inputs(items), self._reporter)
+
+    def features(self, items: Items) -> Float[Array, "N D"]:
+        """What goes into the last layer, without dropout.
+
+        The vectors of all networks stand side by side, divided by their number's root: the inner product of two rows
+        is the mean over the networks of the inner products of their vectors.
+        """
+        fitted = self._fitted()
+        with torch_threads(current_limits().threads):
+            return fitted.features(self._inputs(items))
+
+    def embeddings(self, items: Items) -> Float[Array, "N H"]:
+        """Mean over the tokens of the last layer of the pretrained weights, of norm one."""
+        if self._encoder is None:
+            self._encoder = TextEncoder(self.name, max_length=self.max_length, device=self.device)
+        self._encoder.progress = self.progress
+        return self._encoder.embeddings(items)
+
+    def surprisal(self, items: Items) -> Float[Array, "N T"]:
+        """Surprisal vectors of the masked language model of the weights, or of the one given."""
+        if self.surprisal_source is None:
+            self.surprisal_source = Surprisal(self.name, max_length=self.max_length, device=self.device)
+        return self.surprisal_source.surprisal(items)
+
+    @property
+    def weights(self) -> Float[Array, " E"]:
+        """p(theta|L) of the members."""
+        members = self._fitted().members
+        if self.weighting == "uniform":
+            return np.full(len(members), 1 / len(members))
+        return likelihood_weights([member.log_likelihood for member in members])
+
+    @property
+    def histories(self) -> list[History]:
+        """The epochs of every network of the last fit."""
+        return [member.history for member in self._fitted().networks]
+
+    def _check(self) -> None:
+        tables = {
+            "posterior": (self.posterior, POSTERIORS),
+            "weighting": (self.weighting, WEIGHTINGS),
+            "resample": (self.resample, tuple(RESAMPLERS)),
+        }
+        for what, (name, valid) in tables.items():
+            if name not in valid:
+                raise unknown_name(what, name, valid)
+        if self.validation == "none" and (self.calibrate or self.weighting == "likelihood"):
+            raise InputError(
+                "validation",
+                expected="held-out labels for calibrate or weighting='likelihood'",
+                got="'none'",
+                fix="Use validation='dynamic', 'constant' or Fixed(items, labels).",
+            )
+
+    def _fitted(self) -> FittedText:
+        if self.fitted_ is None:
+            raise NotFitted(self)
+        return self.fitted_
+
+    def _prepared_backbone(self) -> Backbone:
+        if self._backbone is None:
+            whole = WholeBackbone(
+                self.name,
+                head=self.head or HEADS.get(str(self.name), "own"),
+                dropout=self.dropout,
+                max_length=self.max_length,
+                device=pick_device(self.device),
+            )
+            top = self.top_layers
+            self._backbone = whole if top is None else PartialBackbone(whole, top=top, cache=self.cache)
+        return self._backbone
+
+    def _answering_network(self, K: int) -> Network:
+        """A network that the weights of any member fit into."""
+        network = self._prepared_backbone().network(K, 0)
+        if self.posterior == "dropout" and not has_dropout(network):
+            raise InputError(
+                "posterior='dropout'",
+                expected="a network with dropout",
+                got="rates of 0 everywhere",
+                fix="Set dropout, for instance to 0.1, or use posterior='ensemble'.",
+            )
+        return network
+
+    def _inputs(self, items: Items) -> NetworkInputs:
+        return self._prepared_backbone().inputs(check_texts(items), self._reporter("prepare"))
+
+    def _recipe(self) -> Recipe:
+        return self.recipe or RECIPES.get(str(self.name), Recipe())
+
+    def _train(
+        self, e: int, plan: SplitPlan, inputs: NetworkInputs, *, K: int, folder: Path | None, rng: np.random.Generator
+    ) -> Member:
+        seed, split = int(rng.integers(2**63)), plan.splits[e]
+        network = self._prepared_backbone().network(K, seed)
+        weights = np.ones(len(plan.labels))
+        weights[split.train] = RESAMPLERS[self.resample](len(split.train), rng)
+
+        def batches(epoch_rng: np.random.Generator) -> list[Int[Array, " _"]]:
+            return _at(split.train, random_batches(inputs.lengths[split.train], self.batch_size, epoch_rng))
+
+        history = train(
+            network,
+            loss_on(inputs, plan.labels, weights),
+            batches,
+            _at(split.valid, fixed_batches(inputs.lengths[split.valid], VALIDATION_ROWS)),
+            recipe=self._recipe(),
+            rng=rng,
+            checkpoint=None if folder is None else folder / f"network-{e}-{seed:016x}",
+            progress=self._epoch_reporter(f"fit, network {e + 1} of {len(plan.splits)}"),
+        )
+        return Member({name: value.cpu() for name, value in trainable_state(network).items()}, history)
+
+    def _masks_of(self, trained: Member, rng: np.random.Generator) -> list[Member]:
+        return [replace(trained, mask=int(seed)) for seed in rng.integers(2**63, size=self.members)]
+
+    def _validated(self, fitted: FittedText, plan: SplitPlan) -> FittedText:
+        """The members with their temperatures and likelihoods on their validation parts, where these are asked for."""
+        if self.calibrate or self.weighting == "likelihood":
+            splits = plan.splits * (len(fitted.members) // len(plan.splits))
+            pairs = zip(fitted.members, splits, strict=True)
+            fitted.members = [self._judged(fitted, member, plan, split) for member, split in pairs]
+        return fitted
+
+    def _judged(self, fitted: FittedText, member: Member, plan: SplitPlan, split: Split) -> Member:
+        inputs, labels = self._inputs(take(plan.items, split.valid)), plan.labels[split.valid]
+        probs = fitted.probs_of(member, inputs, self._reporter("validate")).astype(np.float64)
+        temperature = fitted_temperature(probs, labels) if self.calibrate else 1.0
+        score = float(log_likelihood(at_temperature(probs, temperature), labels))
+        return replace(member, temperature=temperature, log_likelihood=score)
+
+    def _begin_round(self, plan: SplitPlan, K: int) -> Path | None:
+        """The folder of this very fit; that of the fit before has served its purpose."""
+        if self.checkpoints is None:
+            return None
+        folder = Path(self.checkpoints) / f"fit-{self._fingerprint(plan, K)}"
+        if self._round is not None and self._round != folder:
+            shutil.rmtree(self._round, ignore_errors=True)
+        self._round = folder
+        return folder
+
+    def _fingerprint(self, plan: SplitPlan, K: int) -> str:
+        """What the weights of a fit depend on, beside its seed."""
+        facts = {
+            "model": [str(self.name), self.head, self.dropout, self.top_layers, self.max_length],
+            "training": [self.batch_size, self.resample, asdict(self._recipe()), K],
+            "texts": list(plan.items),
+            "labels": plan.labels.tolist(),
+            "splits": [[split.train.tolist(), split.valid.tolist()] for split in plan.splits],
+        }
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+    def _reporter(self, task: str) -> Report:
+        def report(done: int, total: int) -> None:
+            if self.progress is not None:
+                self.progress(task, done, total)
+
+        return report
+
+    def _epoch_reporter(self, task: str) -> Callable[[Epoch], None]:
+        report = self._reporter(task)
+        return lambda epoch: report(epoch.number, epoch.of)
+
+
+def loss_on(
+    inputs: NetworkInputs, labels: Int[Array, " n"], weights: Float[Array, " n"]
+) -> Callable[[nn.Module, Int[Array, " b"]], Float[torch.Tensor, " b"]]:
+    """Cross-entropy of each item of a batch of positions, times its weight."""
+    codes, factors = torch.from_numpy(labels), torch.from_numpy(weights).float()
+
+    def loss_of_batch(network: nn.Module, positions: Int[Array, " b"]) -> Float[torch.Tensor, " b"]:
+        logits = network(**inputs.batch(positions))
+        here = torch.from_numpy(positions)
+        losses = functional.cross_entropy(logits, codes[here].to(logits.device), reduction="none")
+        return losses * factors[here].to(logits.device)
+
+    return loss_of_batch
+
+
+def _at(positions: Int[Array, " n"], batches: Sequence[Int[Array, " _"]]) -> list[Int[Array, " _"]]:
+    """Batches of places in `positions` as batches of positions."""
+    return [positions[batch] for batch in batches]

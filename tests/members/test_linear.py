@@ -1,0 +1,220 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+
+from bemps.errors import InputError
+from bemps.members.base import HasEmbeddings, HasFeatures
+from bemps.members.linear import SpectralLaplace, SpectralLogistic
+from bemps.members.logistic import L2, map_weights, principal_axes, scalar_curvature, softmax
+from bemps.members.spectral import Recipe, spectral_map
+from bemps.members.strength import best_norm, expected_loss
+
+DIGITS = load_digits()
+X, Y = (DIGITS.data / 16).astype(np.float32), DIGITS.target
+CLASSES = [str(digit) for digit in range(10)]
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def fitted(model, labels=60, seed=0):
+    return model.fit(X[:labels], Y[:labels], CLASSES, rng(seed))
+
+
+# Spectral features
+
+
+def test_features_have_the_stated_spectrum_and_norm():
+    u = spectral_map(X, Recipe(alpha=0.75, bias=0.5, kept=1.0))(X)
+    z, sd = u[:, :-1], np.sqrt(np.linalg.eigvalsh(np.cov(X.T.astype(float), ddof=0))[::-1])
+    assert (u[:, -1] == 0.5).all()
+    assert np.abs(z.mean(axis=0)).max() < 1e-6
+    assert (z * z).sum(axis=1).mean() == pytest.approx(1)
+    expected = sd[: z.shape[1]] ** 1.75
+    assert z.std(axis=0) == pytest.approx(expected / np.sqrt((expected**2).sum()), rel=1e-4)
+
+
+def test_weak_directions_are_dropped_and_only_they():
+    whole, part = (spectral_map(X, Recipe(kept=kept)) for kept in (1.0, 0.99))
+    assert part.matrix.shape[1] < whole.matrix.shape[1]
+    assert np.allclose(part.matrix, whole.matrix[:, : part.matrix.shape[1]])
+    z = part(X)[:, :-1]
+    assert 0.99 <= (z * z).sum(axis=1).mean() <= 1
+
+
+def test_folded_weights_give_the_logits_of_the_features():
+    made = spectral_map(X)
+    weights = rng().normal(size=(made.matrix.shape[1] + 1, 3))
+    folded, offset = made.fold(weights)
+    assert X @ folded + offset == pytest.approx(made(X) @ weights, abs=1e-6)
+
+
+def test_a_pool_without_variation_leaves_the_bias():
+    made = spectral_map(np.ones((5, 3)))
+    assert made(np.ones((2, 3))).shape == (2, 1)
+
+
+@pytest.mark.parametrize("vectors", [np.zeros((2, 63), dtype=np.float32), np.zeros((0, 1))])
+def test_vectors_of_another_length_are_refused(vectors):
+    with pytest.raises(InputError, match="length 64"):
+        spectral_map(X)(vectors)
+
+
+# MAP logistic regression
+
+
+@pytest.mark.parametrize("L", [15, 40, 300])
+def test_map_agrees_with_scikit_learn_below_and_above_as_many_labels_as_features(L):
+    H, labels = spectral_map(X)(X) * 3, Y[:L]
+    axes = principal_axes(H[:L])
+    ours = softmax(H @ (axes.V @ map_weights(axes, labels, 10)))
+    theirs = LogisticRegression(C=1 / L2, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(H[:L], labels)
+    assert set(labels) == set(range(10))
+    assert ours == pytest.approx(theirs.predict_proba(H), abs=1e-5)
+
+
+def test_axes_reproduce_the_features_and_are_orthonormal():
+    for features in (X[:20].astype(float), X[:200].astype(float)):
+        axes = principal_axes(features)
+        assert pytest.approx(features, abs=1e-5) == axes.Z @ axes.V.T
+        assert pytest.approx(np.eye(axes.V.shape[1]), abs=1e-6) == axes.V.T @ axes.V
+        assert pytest.approx(np.diag(axes.squares), abs=1e-6) == axes.Z.T @ axes.Z
+
+
+def test_a_start_near_the_optimum_changes_the_way_not_the_end():
+    axes, labels = principal_axes(spectral_map(X)(X[:80]) * 3), Y[:80]
+    cold = map_weights(axes, labels, 10)
+    warm = map_weights(axes, labels, 10, start=cold + 0.3 * rng().normal(size=cold.shape))
+    assert warm == pytest.approx(cold, abs=1e-5)
+
+
+def test_repeated_and_identical_rows_do_not_break_the_solver():
+    features = np.repeat(np.array([[1.0, 2.0], [1.0, 2.0]]), 5, axis=0)
+    axes = principal_axes(features)
+    weights = axes.V @ map_weights(axes, np.arange(10) % 2, 2)
+    assert softmax(features @ weights) == pytest.approx(np.full((10, 2), 0.5), abs=1e-6)
+
+
+# Strength of the prior
+
+
+def literal_leave_one_out(H, labels, K):
+    """Retrain without each item in turn."""
+    losses = []
+    for i in range(len(labels)):
+        rest = np.delete(np.arange(len(labels)), i)
+        axes = principal_axes(H[rest])
+        probs = softmax(H[i] @ (axes.V @ map_weights(axes, labels[rest], K)))
+        losses.append(-np.log(probs[labels[i]]))
+    return sum(losses)
+
+
+def test_expected_loss_lies_between_the_training_loss_and_minus_log_evidence():
+    H, labels = spectral_map(X)(X[:60]) / 2, Y[:60]
+    axes = principal_axes(H)
+    weights = map_weights(axes, labels, 10)
+    probs = softmax(axes.Z @ weights)
+    d = scalar_curvature(probs)
+    precision = (H * d[:, None]).T @ H + np.eye(H.shape[1])
+    training = -np.log(probs[np.arange(60), labels]).sum()
+    evidence = training + (weights**2).sum() / 2 + 9 / 2 * np.linalg.slogdet(precision)[1]
+    left_out = 2 * expected_loss(axes, weights, labels) - evidence
+    assert training < left_out < evidence
+    # With a strong prior one Newton step is nearly retraining.
+    assert left_out == pytest.approx(literal_leave_one_out(H, labels, 10), rel=0.03)
+
+
+def test_noise_asks_for_a_stronger_prior_than_signal():
+    unit = principal_axes(spectral_map(X)(X[:200]))
+    signal, _ = best_norm(unit, Y[:200], 10)
+    noise, _ = best_norm(unit, rng().permutation(Y[:200]), 10)
+    assert noise < 2.5 < signal
+
+
+# The models
+
+
+def test_features_weights_and_probabilities_belong_together():
+    model = fitted(SpectralLogistic(X))
+    h = model.features(X[:60])
+    assert np.array_equal(h, model.labelled_features_)
+    assert softmax(h @ model.weights_) == pytest.approx(model.labelled_probs_)
+    assert model.predict_map(X) == pytest.approx(softmax(model.features(X) @ model.weights_), abs=1e-6)
+    assert model.predict(X).shape == (1, len(X), 10)
+    assert model.l2 == 1.0
+    assert isinstance(model, HasFeatures)
+    assert isinstance(model, HasEmbeddings)
+
+
+def test_the_gradient_at_the_map_is_zero():
+    model = fitted(SpectralLogistic(X))
+    h, hit = model.labelled_features_, np.eye(10)[Y[:60]]
+    gradient = h.T @ (model.labelled_probs_ - hit) + model.l2 * model.weights_
+    assert np.abs(gradient).max() < 1e-4
+
+
+def test_a_fixed_norm_is_kept_and_the_chosen_one_is_no_worse():
+    fixed = fitted(SpectralLogistic(X, recipe=Recipe(norm=1.0)), labels=150)
+    chosen = fitted(SpectralLogistic(X), labels=150)
+    assert fixed.norm_ == 1.0
+
+    def loss(model):
+        return -np.log(model.predict_map(X[150:])[np.arange(len(X) - 150), Y[150:]]).mean()
+
+    assert chosen.norm_ > 1.0
+    assert loss(chosen) < loss(fixed)
+
+
+def test_better_than_plain_logistic_regression_on_few_labels():
+    rights = []
+    for seed in range(5):
+        order = rng(seed).permutation(len(X))
+        few, rest = order[:50], order[50:]
+        ours = SpectralLogistic(X).fit(X[few], Y[few], CLASSES, rng()).predict_map(X[rest])
+        plain = LogisticRegression(max_iter=1000).fit(X[few], Y[few])
+        rights.append([(ours.argmax(1) == Y[rest]).mean(), plain.score(X[rest], Y[rest])])
+    ours, plain = np.mean(rights, axis=0)
+    assert ours > plain
+
+
+def test_classes_without_labels_are_improbable_and_never_the_answer():
+    few = np.flatnonzero(Y < 3)[:12]
+    model = SpectralLogistic(X).fit(X[few], Y[few], CLASSES, rng())
+    probs = model.predict_map(X)
+    assert probs.argmax(axis=1).max() < 3
+    assert 0 < probs[:, 3:].max() < probs[:, :3].max(axis=1).min()
+
+
+def test_without_a_pool_there_are_no_features():
+    with pytest.raises(InputError, match="see_pool"):
+        fitted(SpectralLogistic())
+
+
+def test_a_pool_can_be_handed_over_later_and_resets_the_model():
+    given, later = SpectralLaplace(X), SpectralLaplace()
+    later.see_pool(X)
+    assert np.array_equal(fitted(given).predict(X[:9]), fitted(later).predict(X[:9]))
+    later.see_pool(X[:100])
+    with pytest.raises(InputError, match="Call fit first"):
+        later.predict(X[:9])
+
+
+def test_an_encoder_turns_items_into_vectors():
+    names = [str(i) for i in range(len(X))]
+
+    def look_up(items):
+        return X[[int(name) for name in items]]
+
+    model = SpectralLogistic(names, encode=look_up).fit(names[:60], Y[:60], CLASSES, rng())
+    assert np.array_equal(model.predict_map(names[60:70]), fitted(SpectralLogistic(X)).predict_map(X[60:70]))
+    assert np.array_equal(model.embeddings(names[:3]), X[:3])
+
+
+@pytest.mark.parametrize(
+    "options", [{"covariance": "diagonal"}, {"members": 0}, {"temperature": 0.0}, {"temperature": float("nan")}]
+)
+def test_options_that_cannot_be_are_refused(options):
+    with pytest.raises(InputError):
+        fitted(SpectralLaplace(X, **options))
