@@ -52,8 +52,9 @@ $(VENV)/.everything: $(VENV)/.core
 	$(PIP) --editable '.[all,dev]'
 	touch $@
 
-$(VENV)-peers/.done: peers/requirements.txt pyproject.toml constraints.txt
+$(VENV)-peers/.done: peers/requirements.txt peers/no-deps.txt pyproject.toml constraints.txt
 	test -x $(VENV)-peers/bin/python || $(PYTHON) -m venv $(VENV)-peers || python3 -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable . -r peers/requirements.txt
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r peers/no-deps.txt
 	touch $@

@@ -20,7 +20,7 @@ def test_posterior_concentrates_on_the_truth(name):
     models = rng.dirichlet(np.full(3, 2.0), size=(8, 12))  # (E, N, K)
     weights = np.full(8, 1 / 8)
     gains = []
-    for _ in range(600):
+    for _ in range(300):
         gain = GAINS[name](models, weights)
         gains.append(gain.max())
         x = int(gain.argmax())

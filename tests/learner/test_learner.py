@@ -152,7 +152,7 @@ def test_unknown_strategies_and_ids_are_refused_at_once(digits):
 @pytest.mark.parametrize("name", sorted(set(bemps.strategies()) - {"alps", "badge", "epig"}))
 def test_every_strategy_runs_in_the_learner(digits, name):
     """The default model on frozen features brings what they need."""
-    learner = ActiveLearner(SpectralLaplace(digits[0], members=5), digits[0], strategy=name, seed=2)
+    learner = ActiveLearner(SpectralLaplace(members=5), digits[0], strategy=name, seed=2)
     learner.tell({str(i): digits[1][i] for i in range(20)})
     batch = learner.ask(7)
     assert len(set(batch.items)) == 7

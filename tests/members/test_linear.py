@@ -8,7 +8,7 @@ from bemps.members.base import HasEmbeddings, HasFeatures
 from bemps.members.linear import SpectralLaplace, SpectralLogistic
 from bemps.members.logistic import L2, map_weights, principal_axes, scalar_curvature, softmax
 from bemps.members.spectral import Recipe, spectral_map
-from bemps.members.strength import best_norm, expected_loss
+from bemps.members.strength import best_norm, loss_estimates
 
 DIGITS = load_digits()
 X, Y = (DIGITS.data / 16).astype(np.float32), DIGITS.target
@@ -111,19 +111,29 @@ def literal_leave_one_out(H, labels, K):
     return sum(losses)
 
 
-def test_expected_loss_lies_between_the_training_loss_and_minus_log_evidence():
+def test_loss_estimates_are_the_formulas_and_enclose_the_truth():
     H, labels = spectral_map(X)(X[:60]) / 2, Y[:60]
     axes = principal_axes(H)
     weights = map_weights(axes, labels, 10)
     probs = softmax(axes.Z @ weights)
-    d = scalar_curvature(probs)
-    precision = (H * d[:, None]).T @ H + np.eye(H.shape[1])
+    precision = (H * scalar_curvature(probs)[:, None]).T @ H + np.eye(H.shape[1])
     training = -np.log(probs[np.arange(60), labels]).sum()
-    evidence = training + (weights**2).sum() / 2 + 9 / 2 * np.linalg.slogdet(precision)[1]
-    left_out = 2 * expected_loss(axes, weights, labels) - evidence
+    left_out, evidence = loss_estimates(axes, weights, labels)
+    assert evidence == pytest.approx(training + (weights**2).sum() / 2 + 9 / 2 * np.linalg.slogdet(precision)[1])
     assert training < left_out < evidence
     # With a strong prior one Newton step is nearly retraining.
     assert left_out == pytest.approx(literal_leave_one_out(H, labels, 10), rel=0.03)
+
+
+def test_a_label_that_is_the_only_one_of_its_class_cannot_be_foretold():
+    H, labels = spectral_map(X)(X[:60]), Y[:60].copy()
+    labels[0] = 10
+    axes = principal_axes(H)
+    weights = map_weights(axes, labels, 11)
+    with_it, _ = loss_estimates(axes, weights, labels)
+    labels[1] = 10
+    with_two, _ = loss_estimates(axes, weights, labels)
+    assert with_two > with_it
 
 
 def test_noise_asks_for_a_stronger_prior_than_signal():

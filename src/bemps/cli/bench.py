@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -10,42 +10,90 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from bemps.bench import core
+from bemps.bench import core, peers, quality, rounds
 from bemps.bench.measuring import Row
+from bemps.cli.failures import plainly
+from bemps.errors import unknown_name
+
+PARTS = ("core", "peers", "round", "quality")
+DATASETS = ("sst5", "ag_news", "trec6", "csabstruct", "mnist", "cifar10")
 
 
 def bench(
+    part: Annotated[
+        list[str] | None, typer.Option(help="core, peers, round or quality (repeatable); the first three if left out")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="also write the tables to this Markdown file")] = None,
-    quick: Annotated[bool, typer.Option(help="leave out the million candidates and the largest sizes")] = False,
+    data_dir: Annotated[str | None, typer.Option(help="where the datasets of `quality` are; or BEMPS_DATA")] = None,
+    dataset: Annotated[list[str] | None, typer.Option(help="datasets of `quality` (repeatable)")] = None,
+    seeds: Annotated[int, typer.Option(min=2, help="repetitions of `quality`")] = 5,
+    most: Annotated[int, typer.Option(min=500, help="items of pool and test that `quality` uses at most")] = 8_000,
 ) -> None:
-    """Measure the core against the plain broadcast form, NumPy itself and, where installed, other libraries.
+    """Measure bemps: against the plain broadcast form, NumPy itself and, where installed, other libraries.
 
-    Prints ratios: machines differ, ratios of two things measured in one run hardly. Takes a few minutes.
+    \b
+      core     expected gains against the form that materialises everything, and how cost grows (minutes)
+      peers    scoring functions of other libraries beside ours
+      round    one whole round on 20,000 items, ours and others'
+      quality  each family of models with 50 to 500 random labels, against logistic regression
+
+    Speed is told in ratios: machines differ, ratios of two things measured in one run hardly.
     """
-    console = Console()
-    parts = [f"# Benchmarks\n\n{_preface()}"]
-    for title, table in _tables(quick):
-        text = f"## {title}\n\n{table}\n"
-        console.print(text, markup=False, highlight=False)
-        parts.append(text)
-    if out is not None:
-        out.write_text("\n".join(parts), encoding="utf-8")
-        console.print(f"written to {out}", highlight=False)
+    with plainly():
+        for name in part or []:
+            if name not in PARTS:
+                raise unknown_name("--part", name, PARTS)
+        console = Console()
+        texts = [f"# Benchmarks\n\n{_preface()}"]
+        tables: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
+            "core": _core,
+            "peers": lambda: [("Peers, one thread", _peers())],
+            "round": lambda: [("One full round", _round())],
+            "quality": lambda: [("Quality with few labels", _quality(dataset or [*DATASETS], data_dir, seeds, most))],
+        }
+        for name in part or PARTS[:3]:
+            for title, table in tables[name]():
+                texts.append(f"## {title}\n\n{table}\n")
+                console.print(texts[-1], markup=False, highlight=False, soft_wrap=True)
+                if out is not None:
+                    out.write_text("\n".join(texts), encoding="utf-8")
 
 
-def _tables(quick: bool) -> Iterable[tuple[str, str]]:
+def _core() -> Iterable[tuple[str, str]]:
     cores = os.cpu_count() or 1
     for threads in sorted({1, cores}):
-        rows = [*core.against_logarithm(threads)]
-        rows += [] if quick else [*core.against_broadcast(threads), *core.million(threads)]
-        yield f"{threads} thread{'s' if threads > 1 else ''}", _rows(rows)
+        rows = [*core.against_logarithm(threads), *core.against_broadcast(threads), *core.million(threads)]
+        yield f"Core, {threads} thread{'s' if threads > 1 else ''}", _rows(rows)
     yield "Growth of cost, one thread", _growth()
-    yield "Peers, one thread", _peers()
+
+
+def _round() -> str:
+    lines = [
+        f"Retrain on {rounds.LABELS} labels, predict {rounds.N:,} items of {rounds.H} features, score, select "
+        f"{rounds.BATCH}; {rounds.MEMBERS} members (the closed form and the other libraries train one model).",
+        "",
+        "| what | seconds | note |",
+        "|---|---|---|",
+    ]
+    for what, found, note in rounds.rounds():
+        lines.append(f"| {what} | {'-' if found is None else f'{found:.2f}'} | {note} |")
+    return "\n".join(lines)
+
+
+def _quality(names: list[str], data_dir: str | None, seeds: int, most: int) -> str:
+    console = Console(stderr=True)
+    rows = [
+        row
+        for name in names
+        for row in quality.measure(name, data_dir, seeds, most, lambda text: console.print(text, highlight=False))
+    ]
+    lead = f"Weighted F1 with random labels, {seeds} seeds, at most {most:,} items of pool and test."
+    return f"{lead}\n\n{quality.as_markdown(rows)}"
 
 
 def _preface() -> str:
     return (
-        f"Written by `make bench`: Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"Written by `bemps bench`: Python {platform.python_version()}, NumPy {np.__version__}, "
         f"{os.cpu_count()} cores. Ratios were measured in one run; above 1 we are faster (or smaller).\n"
     )
 
@@ -62,4 +110,14 @@ def _rows(rows: list[Row]) -> str:
 def _growth() -> str:
     lines = ["| what | doubled | expected exponent | measured |", "|---|---|---|---|"]
     lines += [f"| {what} | {axis} | {expected:g} | {found:.2f} |" for what, axis, expected, found in core.growth()]
+    return "\n".join(lines)
+
+
+def _peers() -> str:
+    lines = ["| what | size | theirs | ours | times faster | note |", "|---|---|---|---|---|---|"]
+    for row in peers.peer_rows():
+        theirs, ours, ratio = (
+            "-" if value is None else f"{value:.3g}" for value in (row.seconds_theirs, row.seconds_ours, row.ratio)
+        )
+        lines.append(f"| {row.what} | {row.size} | {theirs} s | {ours} s | {ratio} | {row.note} |")
     return "\n".join(lines)

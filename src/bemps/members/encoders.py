@@ -48,8 +48,14 @@ class TextEncoder:
         self.max_length, self.device, self.progress = max_length, device, progress
         self._loaded: tuple[Any, nn.Module] | None = None
 
+    @property
+    def identity(self) -> str:
+        """What the vectors depend on beside the texts; a folder of weights is known by its path."""
+        how = f"layer {self.layer} pooling {self.pooling} normalise {self.normalise}"
+        return f"text {self.name} {how} length {self.max_length}"
+
     def embeddings(self, items: Items) -> Float[Array, "N H"]:
-        """One vector for each text."""
+        """One vector for each text; `CachedEncoder` of `bemps.members.feature_cache` keeps them on disk."""
         texts = check_texts(items)
         if self.pooling not in POOLINGS:
             raise unknown_name("pooling", self.pooling, POOLINGS)

@@ -10,25 +10,28 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
 
 from bemps.errors import InputError
-from bemps.members.base import Items, count, take
+from bemps.members.base import HasEmbeddings
 from bemps.types import Array
 
 KEY_BYTES = 16
 SEGMENT = 4096  # items that are encoded before they are saved: what an interruption can lose
 
 
-class FrozenEncoder(Protocol):
-    """Anything that turns items into vectors and never changes."""
+@runtime_checkable
+class Rows(Protocol):
+    """Items one after the other: texts, arrays, or images that are decoded on use."""
 
-    def embeddings(self, items: Items) -> Float[Array, "N H"]: ...
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: Any, /) -> Any: ...
 
 
 class CachedEncoder:
@@ -37,25 +40,27 @@ class CachedEncoder:
     folder   where the vectors stay, for all encoders and processes; None: a temporary one that goes with this object
     """
 
-    def __init__(self, encoder: FrozenEncoder, folder: Path | str | None = None) -> None:
+    def __init__(self, encoder: HasEmbeddings, folder: Path | str | None = None) -> None:
         self.encoder = encoder
         if folder is None:
             folder = tempfile.mkdtemp(prefix="bemps-features-")
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.cache = FeatureCache(Path(folder) / digest(identity_of(encoder).encode()).hex())
 
-    def __call__(self, items: Items) -> Float[Array, "N H"]:
+    def __call__(self, items: Rows) -> Float[Array, "N H"]:
         return self.embeddings(items)
 
-    def embeddings(self, items: Items) -> Float[Array, "N H"]:
+    def embeddings(self, items: Rows) -> Float[Array, "N H"]:
         """Vectors in float32, from the cache where it has them."""
-        if count(items) == 0:
-            return self.encoder.embeddings(items)
-        keys = [digest(content(items[i])) for i in range(count(items))]
+        encode: Callable[[Any], Float[Array, "n H"]] = self.encoder.embeddings
+        if len(items) == 0:
+            return encode(items)
+        keys = [digest(content(items[i])) for i in range(len(items))]
         new = self.cache.missing(keys)
         for start in range(0, len(new), SEGMENT):
             part = new[start : start + SEGMENT]
-            self.cache.add([keys[i] for i in part], self.encoder.embeddings(take(items, np.array(part))))
+            chosen = items[part] if isinstance(items, np.ndarray) else [items[i] for i in part]
+            self.cache.add([keys[i] for i in part], encode(chosen))
         return self.cache.rows(keys)
 
 
@@ -131,7 +136,7 @@ def content(item: Any) -> bytes:
     return f"{row.dtype.str}{row.shape}".encode() + row.tobytes()
 
 
-def identity_of(encoder: FrozenEncoder) -> str:
+def identity_of(encoder: HasEmbeddings) -> str:
     """What the vectors depend on beside the items: `encoder.identity`, else its class and its plain settings.
 
     A local folder of weights is known by its path: after changing the weights in it, use another cache.

@@ -8,7 +8,6 @@ the same under every mask and E masks cost little more than one pass.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -101,7 +100,9 @@ class HeadClassifier:
         """Fit the map of the inputs on these items from now on; what was learnt is forgotten."""
         self.pool, self._pool_map, self._fitted = items, None, None
 
-    def fit(self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator) -> Self:
+    def fit(
+        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
+    ) -> "HeadClassifier":
         """Train from scratch; a head that diverges is tried once more with another seed."""
         self._check()
         self._fitted = None

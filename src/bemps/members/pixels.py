@@ -64,7 +64,7 @@ def _tensor(images: UInt8[Array, "b H W *C"]) -> Float[Tensor, "b C H W"]:
             fix="Scale values to 0..255, put channels last and drop an alpha channel.",
         )
     stack = images[..., None] if images.ndim == 3 else images
-    return torch.from_numpy(np.ascontiguousarray(stack.transpose(0, 3, 1, 2))).float()
+    return torch.from_numpy(np.ascontiguousarray(stack.transpose(0, 3, 1, 2), dtype=np.float32))
 
 
 def _resized(raw: Float[Tensor, "b C H W"], size: int) -> Float[Tensor, "b C size size"]:

@@ -62,9 +62,7 @@ def plan_splits(
     if isinstance(validation, Fixed):
         return _plan_fixed(validation, items, labels, classes, members)
     if validation not in SPLITS:
-        raise unknown_name(
-            "validation", validation, SPLITS, "Or give a validation set: Fixed(items, labels)."
-        )
+        raise unknown_name("validation", validation, SPLITS, "Or give a validation set: Fixed(items, labels).")
     return SplitPlan(items, labels, tuple(SPLITS[validation](labels, members, rng)))
 
 
@@ -95,9 +93,7 @@ def none(labels: Int[Array, " L"], members: int, rng: np.random.Generator) -> li
 SPLITS: dict[str, SplitRule] = {"dynamic": dynamic, "constant": constant, "none": none}
 
 
-def holdout(
-    labels: Int[Array, " L"], rng: np.random.Generator, fraction: float = VALIDATION_FRACTION
-) -> Split:
+def holdout(labels: Int[Array, " L"], rng: np.random.Generator, fraction: float = VALIDATION_FRACTION) -> Split:
     """Set about `fraction` of the labels aside, stratified.
 
     The training part is never empty; the validation part only when there is a single label. A class of one
@@ -120,9 +116,7 @@ def _parts(aside: Bool[Array, " L"]) -> Split:
     return Split(np.flatnonzero(~aside), np.flatnonzero(aside))
 
 
-def _shares(
-    sizes: Int[Array, " C"], wanted: int, fraction: float, rng: np.random.Generator
-) -> Int[Array, " C"]:
+def _shares(sizes: Int[Array, " C"], wanted: int, fraction: float, rng: np.random.Generator) -> Int[Array, " C"]:
     """How many of each class to set aside: largest remainders, ties drawn, one of each left to train."""
     quota = fraction * sizes
     shares: Array = np.minimum(np.floor(quota).astype(np.int64), sizes - 1)

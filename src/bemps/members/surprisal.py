@@ -89,14 +89,13 @@ class Surprisal:
         return report
 
     def _load(self, device: torch.device) -> tuple[Any, nn.Module]:
-        auto = transformers.AutoModelForMaskedLM
-        module, missing = load_with_missing(auto, self.name, seed=0, device=device)
+        module, missing = load_with_missing(transformers.AutoModelForMaskedLM, self.name, seed=0, device=device)
         if missing:
             raise InputError(
                 f"surprisal of {str(self.name)!r}",
                 expected="weights with a masked language model",
                 got=f"none for {', '.join(missing[:3])}",
-                fix="Adapt a head on the pool: AdaptedSurprisal(pool) of bemps.members.adapted_surprisal.",
+                fix="Adapt a head on the pool: bemps.members.adapted_surprisal.AdaptedSurprisal(pool).",
             )
         return load_tokenizer(self.name), module
 
@@ -105,6 +104,12 @@ class Surprisal:
         losses = token_losses(module, batch) * kept
         rows = torch.zeros(len(chosen), self.max_length, device=losses.device)
         return functional.normalize(rows.scatter_add(1, chosen, losses), dim=-1)
+
+
+def has_language_model(name: str | Path) -> bool:
+    """Whether weights include the head of a masked language model."""
+    cpu = torch.device("cpu")
+    return not load_with_missing(transformers.AutoModelForMaskedLM, name, seed=0, device=cpu)[1]
 
 
 class ChosenTokens:

@@ -18,18 +18,21 @@ from jaxtyping import Float, Int
 from torch import nn
 from torch.nn import functional
 
+from bemps.checks import within
 from bemps.errors import InputError, unknown_name
 from bemps.limits import current_limits
-from bemps.members.base import HasSurprisal, Items, NotFitted, fit_members, take
+from bemps.members.adapted_surprisal import AdaptedSurprisal
+from bemps.members.base import Items, NotFitted, fit_members, take
 from bemps.members.devices import pick_device, torch_threads
 from bemps.members.encoders import TextEncoder
+from bemps.members.feature_cache import CachedEncoder
 from bemps.members.fitted_text import FittedText, Member, Report
 from bemps.members.networks import Backbone, Network, WholeBackbone, has_dropout
 from bemps.members.partial import PartialBackbone
 from bemps.members.posterior import RESAMPLERS, at_temperature, fitted_temperature, likelihood_weights, log_likelihood
 from bemps.members.pretrained import MINILM
 from bemps.members.splits import Split, SplitPlan, Validation, plan_splits
-from bemps.members.surprisal import Surprisal
+from bemps.members.surprisal import Surprisal, has_language_model
 from bemps.members.tokens import NetworkInputs, Progress, check_texts, fixed_batches, random_batches
 from bemps.members.training import Epoch, History, Recipe, train, trainable_state
 from bemps.types import Array
@@ -47,16 +50,18 @@ class TextClassifier:
     """A pretrained transformer, fine-tuned on the labelled texts.
 
     name         `minilm` (works offline), a local folder, or a hub name (the paper: `distilbert-base-uncased`)
-    posterior    ensemble (E networks) or dropout (one network, E masks through all layers)
+    posterior    ensemble (E networks) or dropout (one network, E masks through all layers that learn)
     validation   dynamic, constant, none or Fixed(items, labels): what early stopping, `calibrate` and
                  `weighting="likelihood"` use; with none, all epochs of the recipe are trained
     resample     none, dirichlet (Bayesian bootstrap) or bootstrap: how the labels weigh in each network
     recipe       how to train; the paper's unless the weights have one of their own
     head         own (of the architecture) or mean (over the tokens); mean for `minilm`
     dropout      one rate for every dropout; None keeps those of the weights
-    top_layers   how many layers learn; the states below them are cached in the folder `cache`. None: all learn
+    top_layers   how many layers learn; the states below them are cached. None: all learn
+    cache        folder for what is computed once (states, embeddings, an adapted head); None: a temporary one
     checkpoints  folder of this model alone: an interrupted fit, called again, goes on after the last epoch
-    surprisal    what gives surprisal vectors where the weights have no masked language model of their own
+    pool         all unlabelled texts, or give them with `see_pool`: surprisal vectors need them where the weights
+                 have no masked language model of their own, to adapt one (`bemps.members.adapted_surprisal`)
     progress     called with (task, done, total)
     """
 
@@ -79,18 +84,18 @@ class TextClassifier:
         batch_size: int = 16,
         device: str | None = None,
         checkpoints: Path | str | None = None,
-        surprisal: HasSurprisal | None = None,
+        pool: Items | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.name, self.members, self.posterior, self.validation = name, members, posterior, validation
         self.resample, self.calibrate, self.weighting, self.recipe = resample, calibrate, weighting, recipe
         self.head, self.dropout, self.top_layers, self.cache = head, dropout, top_layers, cache
         self.max_length, self.batch_size, self.device = max_length, batch_size, device
-        self.checkpoints, self.progress = checkpoints, progress
-        self.surprisal_source = surprisal
+        self.checkpoints, self.pool, self.progress = checkpoints, pool, progress
         self.fitted_: FittedText | None = None
         self._backbone: Backbone | None = None
-        self._encoder: TextEncoder | None = None
+        self._encoder: CachedEncoder | None = None
+        self._surprisal: Surprisal | None = None
         self._round: Path | None = None
 
     def fit(
@@ -129,17 +134,21 @@ class TextClassifier:
             return fitted.features(self._inputs(items))
 
     def embeddings(self, items: Items) -> Float[Array, "N H"]:
-        """Mean over the tokens of the last layer of the pretrained weights, of norm one."""
+        """Mean over the tokens of the last layer of the pretrained weights, of norm one; each text is read once."""
         if self._encoder is None:
-            self._encoder = TextEncoder(self.name, max_length=self.max_length, device=self.device)
-        self._encoder.progress = self.progress
-        return self._encoder.embeddings(items)
+            encoder = TextEncoder(self.name, max_length=self.max_length, device=self.device, progress=self.progress)
+            self._encoder = CachedEncoder(encoder, self._cache("embeddings"))
+        return self._encoder.embeddings(check_texts(items))
 
     def surprisal(self, items: Items) -> Float[Array, "N T"]:
-        """Surprisal vectors of the masked language model of the weights, or of the one given."""
-        if self.surprisal_source is None:
-            self.surprisal_source = Surprisal(self.name, max_length=self.max_length, device=self.device)
-        return self.surprisal_source.surprisal(items)
+        """Surprisal vectors of the masked language model of the weights, else of one adapted on the pool."""
+        if self._surprisal is None:
+            self._surprisal = self._language_model()
+        return self._surprisal.surprisal(items)
+
+    def see_pool(self, items: Items) -> None:
+        """The texts to adapt a language model on, where the weights have none."""
+        self.pool = check_texts(items)
 
     @property
     def weights(self) -> Float[Array, " E"]:
@@ -163,6 +172,9 @@ class TextClassifier:
         for what, (name, valid) in tables.items():
             if name not in valid:
                 raise unknown_name(what, name, valid)
+        within(self.members, "members", 1)
+        within(self.batch_size, "batch_size", 1)
+        within(0.0 if self.dropout is None else self.dropout, "dropout", 0, 0.99)
         if self.validation == "none" and (self.calibrate or self.weighting == "likelihood"):
             raise InputError(
                 "validation",
@@ -186,7 +198,7 @@ class TextClassifier:
                 device=pick_device(self.device),
             )
             top = self.top_layers
-            self._backbone = whole if top is None else PartialBackbone(whole, top=top, cache=self.cache)
+            self._backbone = whole if top is None else PartialBackbone(whole, top=top, cache=self._cache("hidden"))
         return self._backbone
 
     def _answering_network(self, K: int) -> Network:
@@ -203,6 +215,21 @@ class TextClassifier:
 
     def _inputs(self, items: Items) -> NetworkInputs:
         return self._prepared_backbone().inputs(check_texts(items), self._reporter("prepare"))
+
+    def _cache(self, what: str) -> Path | None:
+        return None if self.cache is None else Path(self.cache) / what
+
+    def _language_model(self) -> Surprisal:
+        if self.pool is None or has_language_model(self.name):
+            return Surprisal(self.name, max_length=self.max_length, device=self.device, progress=self.progress)
+        return AdaptedSurprisal(
+            self.pool,
+            self.name,
+            cache=self._cache("language-model"),
+            max_length=self.max_length,
+            device=self.device,
+            progress=self.progress,
+        )
 
     def _recipe(self) -> Recipe:
         return self.recipe or RECIPES.get(str(self.name), Recipe())

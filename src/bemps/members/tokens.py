@@ -1,8 +1,8 @@
 """Texts as batches of token numbers: tokenise once, batch texts of like length, pad on the right.
 
 Answers use batches of fixed shapes: a text of t tokens always stands in a batch of the same number of rows and
-columns, whatever else is asked. So its numbers do not depend on its company in any bit, where matrix products of
-other shapes would round differently.
+columns, whatever else is asked. So its numbers do not depend on its company, where matrix products of other shapes
+would round differently: to the bit for encoders of usual width, to the last bit but one for tiny ones.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,0 +1,59 @@
+"""Data maps (Swayamdipta et al. 2020): how easily a classifier learns each item, and which kind a strategy acquires.
+
+T  epochs of a training run on all labels      N  items      R  rounds
+
+    confidence   mean over epochs of the probability of the true class
+    variability  its population standard deviation
+    correctness  the fraction of epochs in which the prediction is right
+    regions      by correctness: easy >= .75, medium >= .5, hard >= .25, else impossible
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from bemps.errors import InputError
+from bemps.types import Array
+
+REGIONS = ("easy", "medium", "hard", "impossible")
+BOUNDS = (0.75, 0.5, 0.25)
+
+
+@dataclass(frozen=True, eq=False)
+class DataMap:
+    """The three measures of every item."""
+
+    confidence: Float[Array, " N"]
+    variability: Float[Array, " N"]
+    correctness: Float[Array, " N"]
+
+    @property
+    def regions(self) -> Int[Array, " N"]:
+        """Codes into REGIONS."""
+        return regions(self.correctness)
+
+
+def data_map(true_class: Float[Array, "T N"], correct: Bool[Array, "T N"]) -> DataMap:
+    """From the probability of the true class, and whether the prediction was right, after every epoch."""
+    if not true_class.size:
+        fix = "Train for some epochs and keep the probabilities after each."
+        raise InputError("true_class", expected="epochs of items", got=f"shape {true_class.shape}", fix=fix)
+    if not ((true_class >= 0) & (true_class <= 1 + 1e-6)).all():
+        got = f"values from {true_class.min()} to {true_class.max()}"
+        raise InputError("true_class", expected="probabilities", got=got, fix="Give probabilities, not logits.")
+    return DataMap(true_class.mean(0), true_class.std(0), correct.mean(0))
+
+
+def regions(correctness: Float[Array, " N"]) -> Int[Array, " N"]:
+    """Codes into REGIONS: how many of the bounds .75, .5, .25 lie above."""
+    return (correctness[:, None] < np.array(BOUNDS)).sum(1)
+
+
+def acquired_shares(codes: Int[Array, " N"], batches: Sequence[Int[Array, " _"]]) -> Float[Array, "R 4"]:
+    """Share of each region in every round's batch of positions; NaN for a round that acquired nothing."""
+    counts = np.array([np.bincount(codes[batch], minlength=len(REGIONS)) for batch in batches], dtype=float)
+    counts = counts.reshape(len(batches), len(REGIONS))
+    sizes = counts.sum(1, keepdims=True)
+    return np.divide(counts, sizes, out=np.full_like(counts, np.nan), where=sizes > 0)

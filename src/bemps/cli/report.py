@@ -1,0 +1,31 @@
+"""`bemps report`: the results of a run as one page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from bemps.cli.failures import plainly
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="the folder that `bemps run --out` wrote")],
+    png: Annotated[bool, typer.Option(help="also write every figure as PNG (needs matplotlib)")] = True,
+) -> None:
+    """Write FOLDER/report.html: curves, who beats whom, labels saved, calibration, times.
+
+    The page is one file that opens offline and prints. Every figure is also written as SVG (and PNG), every table as
+    CSV, into FOLDER/report/. A run that is still going on can be reported; what is not finished is left out and named.
+
+    \b
+    Examples:
+      bemps report runs/digits
+      bemps report runs/digits --no-png
+    """
+    from bemps.report import write_report
+
+    console = Console()
+    with plainly(), console.status("reading") as status:
+        page = write_report(folder, images=png, progress=status.update)
+    console.print(f"Report: [bold]{page}[/]", highlight=False, soft_wrap=True)

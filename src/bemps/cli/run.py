@@ -1,0 +1,239 @@
+"""`bemps run`: a grid of experiments with the true labels, from flags or a TOML file."""
+
+import json
+import os
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from bemps.cli.failures import plainly
+from bemps.errors import InputError
+from bemps.experiments.failures import Failure
+
+DATA, GRID, RUN = "Data", "Grid", "Run"
+
+
+def run(
+    file: Annotated[Path | None, typer.Argument(help="a TOML file with the settings; flags override it")] = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help="a known name, or a labelled file of your own (repeatable)", rich_help_panel=DATA),
+    ] = None,
+    text: Annotated[str | None, typer.Option(help="your file: column of the texts", rich_help_panel=DATA)] = None,
+    image: Annotated[str | None, typer.Option(help="your file: column of image paths", rich_help_panel=DATA)] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(help="your file: column of the labels; `folder` in a folder of images", rich_help_panel=DATA),
+    ] = None,
+    id_: Annotated[str | None, typer.Option("--id", help="your file: column of ids", rich_help_panel=DATA)] = None,
+    test: Annotated[
+        str | None, typer.Option(help="a second file to test on; else a stratified hold-out", rich_help_panel=DATA)
+    ] = None,
+    data_dir: Annotated[
+        str | None, typer.Option(help="folder of the known datasets; else BEMPS_DATA", rich_help_panel=DATA)
+    ] = None,
+    max_pool: Annotated[
+        int | None, typer.Option(help="at most that many items of each pool", rich_help_panel=DATA)
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="logistic, spectral, heads, heads-mc, forest; several with commas", rich_help_panel=GRID),
+    ] = None,
+    strategies: Annotated[
+        str | None,
+        typer.Option(help="names from `bemps strategies` or of the plugin, with commas", rich_help_panel=GRID),
+    ] = None,
+    batch_size: Annotated[
+        str | None, typer.Option(help="labels per round, e.g. 10 or 1,10,50", rich_help_panel=GRID)
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option(help="labels acquired beyond the initial ones (default: 100)", rich_help_panel=GRID)
+    ] = None,
+    initial: Annotated[
+        int | None,
+        typer.Option(help="labels at the start (default: 26 for texts, 20 otherwise)", rich_help_panel=GRID),
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="how many seeds (default: 5), or which: 3,4", rich_help_panel=GRID)
+    ] = None,
+    axis: Annotated[
+        list[str] | None, typer.Option(help="a further axis, e.g. --axis T=0.3,0.5 (repeatable)", rich_help_panel=GRID)
+    ] = None,
+    full: Annotated[
+        bool | None,
+        typer.Option("--full/--no-full", help="also train on the whole pool: the line to reach", rich_help_panel=GRID),
+    ] = None,
+    plugin: Annotated[
+        str | None, typer.Option(help="a Python file with strategies of your own", rich_help_panel=GRID)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="folder of the results", rich_help_panel=RUN)] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="cells at a time (default: one for each core)", rich_help_panel=RUN)
+    ] = None,
+) -> None:
+    """Compare strategies on labelled data: every dataset x model x strategy x batch size x seed.
+
+    The true labels play the annotator. Each round is on the disk before the next one starts: stop with Ctrl-C (or
+    pull the plug) and run the same command again, and it goes on to the same results. The folder then holds
+    results.parquet, acquired.parquet, timings.parquet, full.json and config.json; docs/experiments.md explains them.
+
+    \b
+    Examples:
+      bemps run --dataset digits --strategies coremse,margin,random --batch-size 10 --budget 100 --seeds 5 --out runs/digits
+      bemps run --dataset my.csv --text body --label topic --strategies coremse,random --out runs/mine
+      bemps run --dataset digits --plugin my.py --strategies mine,random --out runs/plugin
+      bemps run --dataset digits --strategies coremse --axis T=0.3,0.5,1.0 --out runs/ablation
+      bemps run experiment.toml --jobs 2
+
+    \b
+    The same as a file, experiment.toml (every setting is a value or a list; names are those of the flags):
+      out = "runs/paper"
+      dataset = ["digits", {path = "my.csv", text = "body", label = "topic"}]
+      model = ["logistic", "heads"]
+      strategies = ["coremse", "corelog", "margin", "random"]
+      batch_size = [10, 50]
+      budget = 500
+      seeds = 5
+      # ablations: options of models and strategies, each a list
+      axes.members = [5, 10]
+      axes.T = [0.3, 0.5]
+      axes.estimation_size = [200, 1000]
+    """  # noqa: E501
+    flags = {
+        **{"dataset": dataset, "text": text, "image": image, "label": label, "id": id_, "test": test},
+        **{"data_dir": data_dir, "max_pool": max_pool, "budget": budget, "initial": initial, "full": full},
+        **{"model": _split(model), "strategies": _split(strategies), "plugin": plugin},
+        **{"batch_size": _values(batch_size), "seeds": _seeds(seeds), "axes": _axes(axis)},
+        **{"out": None if out is None else str(out), "jobs": jobs},
+    }
+    with plainly():
+        _run({name: value for name, value in flags.items() if value is not None}, file)
+
+
+def _run(flags: dict[str, Any], file: Path | None) -> None:
+    from bemps.experiments import config_of, read_toml
+    from bemps.experiments import run as run_experiment
+
+    settings = (read_toml(file) if file is not None else {}) | flags
+    out, jobs = settings.pop("out", None), settings.pop("jobs", None)
+    data_dir = settings.pop("data_dir", None)
+    if not isinstance(out, str):
+        raise InputError(
+            "--out", expected="a folder for the results", got=repr(out), fix="For example: --out runs/digits"
+        )
+    jobs = _jobs(jobs)
+    config = config_of(settings)
+    console = Console(soft_wrap=True)
+    with _stoppable(console, out), _bar(console) as bar:
+        outcome = run_experiment(config, out, jobs=jobs, data_dir=data_dir, watcher=Shown(bar))
+    _report_failures(outcome.failures)
+    console.print(f"{outcome.rounds} of {outcome.planned} rounds: [bold]{out}[/]/results.parquet", highlight=False)
+    if outcome.failures:
+        raise typer.Exit(1)
+
+
+class Shown:
+    """A run on the terminal: one bar, and the notes above it."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._task = bar.add_task("starting", total=None)
+
+    def stage(self, name: str, total: int) -> None:
+        self._bar.remove_task(self._task)
+        self._task = self._bar.add_task(name, total=total)
+
+    def progress(self, done: int) -> None:
+        self._bar.update(self._task, completed=done)
+
+    def note(self, text: str) -> None:
+        self._bar.console.print(text, markup=False, highlight=False)
+
+
+def _bar(console: Console) -> Progress:
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    # cells differ in speed: an estimate over the last minutes is steadier than one over seconds
+    return Progress(*columns, TextColumn("left"), TimeRemainingColumn(), console=console, speed_estimate_period=300)
+
+
+@contextmanager
+def _stoppable(console: Console, out: str) -> Iterator[None]:
+    """Ctrl-C is no failure: say what is safe and how to go on."""
+    start = time.monotonic()
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.print(
+            f"Stopped after {time.monotonic() - start:.0f} s. Every finished round is safe in {out}; to continue:\n"
+            f"  {shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])}",
+            markup=False,
+            highlight=False,
+        )
+        raise typer.Exit(130) from None
+
+
+def _report_failures(failures: tuple[Failure, ...]) -> None:
+    """Each traceback once, with the cells that ended in it."""
+    console = Console(stderr=True, soft_wrap=True)
+    causes: dict[str, list[Failure]] = {}
+    for failure in failures:
+        causes.setdefault(failure.cause, []).append(failure)
+    for same in causes.values():
+        console.print(f"[red]failed:[/] {len(same)} cell(s)", highlight=False)
+        for failure in same:
+            console.print("  " + _words(failure.key), markup=False, highlight=False)
+        console.print(same[0].traceback, markup=False, highlight=False)
+
+
+def _words(key: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in key.items())
+
+
+def _jobs(given: object) -> int:
+    if given is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise InputError("--jobs", expected="a whole number, 1 or more", got=repr(given), fix="Correct it.")
+    return given
+
+
+def _split(text: str | None) -> list[str] | None:
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _values(text: str | None) -> list[Any] | None:
+    """Values between commas: numbers, true and false as such, everything else as text."""
+    return None if text is None else [_value(part) for part in _split(text) or []]
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _seeds(text: str | None) -> Any:
+    """`5` is five seeds, `5,` and `3,7` are those seeds."""
+    values = _values(text)
+    return values[0] if values is not None and len(values) == 1 and "," not in str(text) else values
+
+
+def _axes(given: list[str] | None) -> dict[str, list[Any]] | None:
+    if given is None:
+        return None
+    axes = {}
+    for text in given:
+        name, equals, values = text.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"expected NAME=VALUE,VALUE; got {text!r}. For example: --axis T=0.3,0.5")
+        axes[name.strip()] = _values(values) or []
+    return axes

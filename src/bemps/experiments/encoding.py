@@ -1,0 +1,126 @@
+"""Vectors of frozen encoders, computed once per dataset before the cells start.
+
+Items are encoded in parts of a fixed size, one thread each, so that the vectors are the same to the last bit whatever
+the number of workers, and a run that was killed goes on with the next part.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bemps.data import Images
+from bemps.errors import InputError, MissingExtra, unknown_name
+from bemps.experiments.material import PARTS, PLAIN, raw, write_array
+from bemps.experiments.models import ModelEntry
+from bemps.types import Array
+
+PART = 512
+AUTO = {"text": "minilm", "image": "efficientnet", "array": PLAIN}
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """An encoder of one kind of items; without `make` it is fitted on the pool (TF-IDF)."""
+
+    kind: str
+    make: Callable[[], Any] | None = None
+
+
+def _minilm() -> Any:
+    try:
+        from bemps.members.encoders import TextEncoder
+    except ImportError as cause:
+        raise MissingExtra("the text encoder MiniLM", "text", cause) from cause
+    return TextEncoder(device="cpu")
+
+
+def _efficientnet() -> Any:
+    try:
+        from bemps.members.backbones import EfficientNetLite0
+    except ImportError as cause:
+        raise MissingExtra("the image encoder EfficientNet-Lite0", "vision", cause) from cause
+    return EfficientNetLite0(device="cpu")
+
+
+ENCODINGS = {
+    "minilm": Encoding("text", _minilm),
+    "tfidf": Encoding("text"),
+    "efficientnet": Encoding("image", _efficientnet),
+}
+
+
+def form_of(entry: ModelEntry, options: dict[str, Any], kind: str) -> str:
+    """What a model learns from: plain rows or texts, or the vectors of an encoder."""
+    name = str(options.get("encoder", "auto")) if entry.encoded else PLAIN
+    name = AUTO[kind] if name == "auto" else name
+    fitting = [form for form, encoding in ENCODINGS.items() if encoding.kind == kind]
+    fitting += [PLAIN] if kind != "text" or not entry.encoded else []
+    if name not in fitting:
+        raise unknown_name(f"encoder of {kind} items", name, fitting)
+    return name
+
+
+@cache
+def _encoder(form: str) -> Any:
+    make = ENCODINGS[form].make
+    assert make is not None
+    return make()
+
+
+def parts_of(form: str, folder: Path, sizes: dict[str, int]) -> list[tuple[Path, str, str, int]]:
+    """The arguments of `encode_part` for all that is still missing."""
+    missing = [part for part in PARTS if not (folder / form / f"{part}.npy").exists()]
+    if ENCODINGS[form].make is None:
+        return [(folder, form, "pool", 0)] if missing else []
+    work = [(folder, form, part, start) for part in missing for start in range(0, sizes[part], PART)]
+    return [one for one in work if not _place(*one).exists()]
+
+
+def encode_part(folder: Path, form: str, part: str, start: int) -> list[str]:
+    """Vectors of one part of the items; of everything for an encoder that is fitted on the pool."""
+    if ENCODINGS[form].make is None:
+        _encode_by_words(folder, form)
+    else:
+        items: Any = raw(folder, part)
+        stop = min(start + PART, len(items))
+        some = items.take(np.arange(start, stop)) if isinstance(items, Images) else items[start:stop]
+        write_array(_place(folder, form, part, start), _encoder(form).embeddings(some))
+    return []
+
+
+def join_parts(form: str, folder: Path, sizes: dict[str, int]) -> None:
+    """One array for each of pool and test, in place of the parts."""
+    for part in PARTS:
+        whole = folder / form / f"{part}.npy"
+        places = [_place(folder, form, part, start) for start in range(0, sizes[part], PART)]
+        if not whole.exists():
+            _refuse_missing(places)
+            write_array(whole, np.concatenate([np.load(place) for place in places]))
+        for place in places:
+            place.unlink(missing_ok=True)
+
+
+def _place(folder: Path, form: str, part: str, start: int) -> Path:
+    return folder / form / f"{part}-{start:08d}.npy"
+
+
+def _refuse_missing(places: list[Path]) -> None:
+    gone = [str(place) for place in places if not place.exists()]
+    if gone:
+        raise InputError("vectors", expected="every part", got=f"no {gone[0]}", fix="Run the same command again.")
+
+
+def _encode_by_words(folder: Path, form: str) -> None:
+    from bemps.members.tfidf import tfidf_vectors
+
+    pool, test = (raw(folder, part) for part in PARTS)
+    assert isinstance(pool, list)
+    assert isinstance(test, list)
+    encode = tfidf_vectors(pool, rng=np.random.default_rng(0))
+    vectors: list[Array] = [encode(pool), encode(test)]
+    for part, rows in zip(PARTS, vectors, strict=True):
+        write_array(folder / form / f"{part}.npy", rows.astype(np.float32))

@@ -1,0 +1,103 @@
+"""The cells of a grid. A cell is known by its key alone: where it is written and every random number follow from it."""
+
+import hashlib
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from bemps.errors import InputError, unknown_name
+from bemps.experiments import plugins
+from bemps.experiments.config import Config, Value
+from bemps.experiments.journal import canonical
+from bemps.experiments.models import model
+
+KEY = ("dataset", "model", "strategy", "batch_size", "seed")
+ESTIMATION = "estimation_size"  # the learner's, which fixes the estimation pool of a run; else the strategy's own
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of one strategy; `options` are the values on the further axes, as far as they apply to it."""
+
+    dataset: str
+    model: str
+    strategy: str
+    batch_size: int
+    seed: int
+    options: tuple[tuple[str, Value], ...] = ()
+
+    @property
+    def key(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in KEY} | dict(self.options)
+
+    @property
+    def digest(self) -> bytes:
+        return hashlib.blake2b(canonical(self.key).encode(), digest_size=8).digest()
+
+    @property
+    def learner_seed(self) -> int:
+        """The seed of every random act in the cell but the initial labels."""
+        return int.from_bytes(self.digest) >> 1
+
+    @property
+    def slug(self) -> str:
+        """A readable file name without an ending; the digest keeps keys apart that read alike."""
+        words = f"{self.dataset}-{self.model}-{self.strategy}-b{self.batch_size}-s{self.seed}"
+        return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', words)}-{self.digest.hex()}"
+
+    def __str__(self) -> str:
+        return " ".join(f"{name}={value}" for name, value in self.key.items())
+
+
+def cells(config: Config) -> list[Cell]:
+    """Every cell once, in the order of the key. An axis does not multiply cells to which it does not apply."""
+    _refuse_unknown(config)
+    made = dict.fromkeys(_product(config))
+    return sorted(made, key=lambda cell: sort_key(cell.key, tuple(config.axes)))
+
+
+def sort_key(key: dict[str, Any], axes: tuple[str, ...]) -> tuple[Any, ...]:
+    """Keys in order: by dataset, model, strategy, batch size, the axes (none first), seed."""
+    further = tuple((name in key, key.get(name, 0)) for name in axes)
+    return (key["dataset"], key["model"], key["strategy"], key["batch_size"], *further, key["seed"])
+
+
+def applies(axis: str, model_name: str, strategy: str, plugin: str | None) -> bool:
+    """Whether a value on an axis changes anything for this model and strategy."""
+    entry = plugins.entry(strategy, plugin)
+    of_learner = axis == ESTIMATION and "estimation" in entry.needs
+    return of_learner or axis in model(model_name).options or axis in entry.options
+
+
+def _product(config: Config) -> Iterator[Cell]:
+    names = [source.name for source in config.datasets]
+    main = itertools.product(names, config.models, config.strategies, config.batch_sizes, config.seeds)
+    for dataset, model_name, strategy, size, seed in main:
+        for values in itertools.product(*config.axes.values()):
+            options = tuple(
+                (axis, value)
+                for axis, value in zip(config.axes, values, strict=True)
+                if applies(axis, model_name, strategy, config.plugin)
+            )
+            yield Cell(dataset, model_name, strategy, size, seed, options)
+
+
+def _refuse_unknown(config: Config) -> None:
+    options = [model(name).options for name in config.models]
+    options += [plugins.entry(name, config.plugin).options for name in config.strategies]
+    valid = {ESTIMATION}.union(*options)
+    pairs = list(itertools.product(config.models, config.strategies))
+    for axis in config.axes:
+        if axis in (*KEY, "round", "labels", "id"):
+            raise InputError("axis", expected="a name that is free", got=axis, fix="It is a column already.")
+        if axis not in valid:
+            raise unknown_name("axis", axis, valid, "Axes are options of the chosen models and strategies.")
+        if not any(applies(axis, *pair, config.plugin) for pair in pairs):
+            raise InputError(
+                f"axis {axis}",
+                expected="a model or strategy to which it applies",
+                got=", ".join([*config.models, *config.strategies]),
+                fix="Remove it.",
+            )

@@ -1,0 +1,54 @@
+"""How good predictions are, and what a round costs in memory."""
+
+import resource
+import sys
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps.types import Array
+
+SMALLEST = 1e-15  # probabilities below it count as it in the log loss, which else is infinite
+MEASURES = ("accuracy", "f1", "brier", "log_loss", "ece")
+
+
+def measures(probs: Float[Array, "N K"], labels: Int[Array, " N"]) -> dict[str, float]:
+    """Accuracy, weighted F1, Brier score (sum over the classes), log loss and ECE, of predictions on a test set."""
+    from sklearn.metrics import f1_score
+
+    probs = probs.astype(np.float64)
+    predicted = probs.argmax(1)
+    true = probs[np.arange(len(labels)), labels]
+    return {
+        "accuracy": float((predicted == labels).mean()),
+        "f1": float(f1_score(labels, predicted, average="weighted", zero_division=0)),
+        "brier": float(((probs**2).sum(1) - 2 * true + 1).mean()),
+        "log_loss": float(-np.log(np.maximum(true, SMALLEST)).mean()),
+        "ece": calibration_error(probs, labels),
+    }
+
+
+def calibration_error(probs: Float[Array, "N K"], labels: Int[Array, " N"], bins: int = 10) -> float:
+    """ECE: sum over bins of equal mass of share x |accuracy - mean confidence|."""
+    confidence, right = probs.max(1), probs.argmax(1) == labels
+    parts = np.array_split(np.argsort(confidence, kind="stable"), min(bins, len(labels)))
+    return float(sum(abs(right[part].sum() - confidence[part].sum()) for part in parts) / len(labels))
+
+
+def restart_peak() -> None:
+    """Begin to watch the peak of resident memory anew, where the system can (Linux); elsewhere the process's counts."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return
+
+
+def peak_memory_mb() -> float:
+    """The largest resident memory since `restart_peak`, in MiB."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
+    except (OSError, StopIteration):
+        largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return largest / (1024 * 1024 if sys.platform == "darwin" else 1024)

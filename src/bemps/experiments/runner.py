@@ -1,0 +1,203 @@
+"""The whole run: check, share what is shared, play the cells, write the tables."""
+
+import json
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bemps.data import Dataset
+from bemps.data.sampling import OTHER_LABELS, TEXT_LABELS
+from bemps.errors import InputError
+from bemps.experiments import encoding, material, plugins, sources
+from bemps.experiments.config import Config
+from bemps.experiments.failures import Failure, needed, writing
+from bemps.experiments.folder import held, settle, versions
+from bemps.experiments.full import Full, gather, train_full
+from bemps.experiments.grid import Cell, cells
+from bemps.experiments.journal import contents, write_whole
+from bemps.experiments.models import model
+from bemps.experiments.play import Setting, journal_path, play, schedule
+from bemps.experiments.progress import Rounds, Silent, Watcher, polled
+from bemps.experiments.tables import write_tables
+from bemps.experiments.workers import Task, run_tasks
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left: rounds in the tables, of how many, and the cells that failed."""
+
+    rounds: int
+    planned: int
+    failures: tuple[Failure, ...]
+
+
+def run(
+    config: Config,
+    out: Path | str,
+    *,
+    jobs: int = 1,
+    data_dir: str | None = None,
+    watcher: Watcher | None = None,
+) -> Outcome:
+    """Run an experiment, or go on with one that was stopped: the same configuration and folder give the same files.
+
+    results.parquet, acquired.parquet, timings.parquet, full.json, config.json and, where cells failed, failures.json.
+    """
+    needed("pyarrow.parquet", "writing results")
+    folder, watcher = Path(out), watcher or Silent()
+    grid = cells(config)
+    with held(folder):
+        datasets = _datasets(config, data_dir, watcher)
+        settle(folder, _described(config, datasets))
+        work = _work(config, grid, datasets, folder)
+        fulls = _fulls(config, datasets) if config.full else []
+        forms = {(cell.dataset, setting.form) for cell, setting in work.items()}
+        _share(forms, datasets, folder, jobs, watcher)
+        try:
+            failures = _play_all(work, fulls, folder, jobs, watcher)
+        finally:
+            rounds = write_tables(work, config, folder)
+            gather(fulls, folder)
+        _write_failures(folder, failures)
+    return Outcome(rounds, _planned(work), tuple(failures))
+
+
+def _datasets(config: Config, data_dir: str | None, watcher: Watcher) -> dict[str, Dataset]:
+    watcher.stage("reading data", len(config.datasets))
+    found = {}
+    for number, source in enumerate(config.datasets):
+        dataset = sources.load(source, data_dir=data_dir, max_pool=config.max_pool)
+        _refuse_small(config, dataset)
+        watcher.note(str(dataset))
+        found[source.name] = dataset
+        watcher.progress(number + 1)
+    return found
+
+
+def _initial(config: Config, dataset: Dataset) -> int:
+    return config.initial or (TEXT_LABELS if dataset.kind == "text" else OTHER_LABELS)
+
+
+def _refuse_small(config: Config, dataset: Dataset) -> None:
+    wanted = _initial(config, dataset) + config.budget
+    if wanted > len(dataset.pool):
+        raise InputError(
+            f"dataset {dataset.name}",
+            expected=f"a pool of at least {wanted:,} items: the initial labels and the budget",
+            got=f"{len(dataset.pool):,}",
+            fix="Lower --budget or --initial.",
+        )
+
+
+def _described(config: Config, datasets: Mapping[str, Dataset]) -> dict[str, Any]:
+    """config.json: everything on which the results depend."""
+    return {
+        "config": config.described(),
+        "data": {
+            name: {
+                "pool": len(dataset.pool),
+                "test": len(dataset.test),
+                "classes": list(dataset.classes),
+                "initial": _initial(config, dataset),
+                "fingerprint": sources.fingerprint(dataset),
+            }
+            for name, dataset in datasets.items()
+        },
+        "plugin": None if config.plugin is None else plugins.fingerprint(config.plugin),
+        "versions": versions(torch=any(model(name).encoded for name in config.models)),
+    }
+
+
+def _work(config: Config, grid: list[Cell], datasets: Mapping[str, Dataset], out: Path) -> dict[Cell, Setting]:
+    """The cells in order, each with what it needs."""
+    work = {}
+    for cell in grid:
+        dataset = datasets[cell.dataset]
+        form = encoding.form_of(model(cell.model), dict(cell.options), dataset.kind)
+        work[cell] = Setting(out, form, config.budget, _initial(config, dataset), config.plugin)
+    return work
+
+
+def _fulls(config: Config, datasets: Mapping[str, Dataset]) -> list[Full]:
+    fulls = []
+    for name, dataset in datasets.items():
+        for model_name in config.models:
+            entry = model(model_name)
+            options = {axis: values[0] for axis, values in config.axes.items() if axis in entry.options}
+            form = encoding.form_of(entry, options, dataset.kind)
+            fulls.append(Full(name, model_name, form, tuple(options.items())))
+    return fulls
+
+
+def _share(
+    forms: set[tuple[str, str]], datasets: Mapping[str, Dataset], out: Path, jobs: int, watcher: Watcher
+) -> None:
+    """Write every dataset and every form of it that a model learns from."""
+    for name, dataset in datasets.items():
+        folder = material.folder_of(out, name)
+        material.write(dataset, folder, sources.fingerprint(dataset))
+        if (name, material.PLAIN) in forms:
+            material.write_plain(folder)
+    for name, form in sorted(forms):
+        if form != material.PLAIN:
+            sizes = {"pool": len(datasets[name].pool), "test": len(datasets[name].test)}
+            _encode(form, material.folder_of(out, name), sizes, jobs, watcher)
+
+
+def _encode(form: str, folder: Path, sizes: dict[str, int], jobs: int, watcher: Watcher) -> None:
+    parts = encoding.parts_of(form, folder, sizes)
+    tasks = [Task({"dataset": folder.name, "encoder": form}, encoding.encode_part, part) for part in parts]
+    watcher.stage(f"{form} vectors of {folder.name}", len(tasks))
+    with closing(run_tasks(tasks, jobs)) as results:
+        for number, done in enumerate(results):
+            if done.failure is not None:
+                raise _unencoded(form, Failure(done.task.key, done.failure))
+            watcher.progress(number + 1)
+    encoding.join_parts(form, folder, sizes)
+
+
+def _unencoded(form: str, failure: Failure) -> InputError:
+    return InputError(
+        f"encoder {form}",
+        expected="vectors of every item",
+        got=failure.cause,
+        fix="Choose another encoder (--axis encoder=...) or model, or repair the items.",
+    )
+
+
+def _planned(work: Mapping[Cell, Setting]) -> int:
+    return sum(len(schedule(setting.budget, cell.batch_size)) + 1 for cell, setting in work.items())
+
+
+def _play_all(work: Mapping[Cell, Setting], fulls: list[Full], out: Path, jobs: int, watcher: Watcher) -> list[Failure]:
+    """Everything that is missing; returns what failed, in the order of the keys."""
+    tasks = [Task(full.key, train_full, (full, out)) for full in fulls if not full.path(out).exists()]
+    tasks += [Task(cell.key, play, (cell, setting)) for cell, setting in work.items() if not _finished(cell, setting)]
+    failures: list[Failure] = []
+    watcher.stage("rounds", _planned(work))
+    with (
+        polled(Rounds([journal_path(out, cell) for cell in work]), watcher),
+        closing(run_tasks(tasks, jobs)) as results,
+    ):
+        for done in results:
+            for sentence in done.told:
+                watcher.note(sentence)
+            if done.failure is not None:
+                failures.append(Failure(done.task.key, done.failure))
+    return sorted(failures, key=lambda failure: json.dumps(failure.key))
+
+
+def _finished(cell: Cell, setting: Setting) -> bool:
+    found = contents(journal_path(setting.out, cell), cell.key)
+    return found.damage is None and len(found.rounds) > len(schedule(setting.budget, cell.batch_size))
+
+
+def _write_failures(out: Path, failures: list[Failure]) -> None:
+    path = out / "failures.json"
+    if failures:
+        write_whole(path, (json.dumps([asdict(one) for one in failures], indent=1) + "\n").encode())
+    else:
+        with writing(path):
+            path.unlink(missing_ok=True)

@@ -1,0 +1,60 @@
+"""The Parquet files of a run, made from the journals: the same rounds give the same bytes."""
+
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bemps.experiments.config import Config
+from bemps.experiments.failures import needed
+from bemps.experiments.grid import KEY, Cell
+from bemps.experiments.journal import Record, contents, write_whole
+from bemps.experiments.material import folder_of, load
+from bemps.experiments.measures import MEASURES
+from bemps.experiments.play import Setting, initial_ids, journal_path
+
+RESULTS = ("round", "labels", *MEASURES, "remaining_gain")
+TIMINGS = ("round", "train_seconds", "query_seconds", "peak_memory_mb")
+_KINDS = {str: "string", int: "int64", float: "float64", bool: "bool"}
+_TYPES = {
+    **dict.fromkeys(("dataset", "model", "strategy", "id"), "string"),
+    **dict.fromkeys(("batch_size", "seed", "round", "labels"), "int64"),
+}
+
+
+def write_tables(work: Mapping[Cell, Setting], config: Config, out: Path) -> int:
+    """results, acquired and timings from all rounds that are there; returns their number."""
+    rounds = {cell: contents(journal_path(out, cell), cell.key).rounds for cell in work}
+    axes = {name: _KINDS[type(values[0])] for name, values in config.axes.items()}
+    rows = [(cell, record) for cell, records in rounds.items() for record in records]
+    _write(out / "results.parquet", _columns(rows, axes, RESULTS), axes)
+    _write(out / "timings.parquet", _columns(rows, axes, TIMINGS), axes)
+    acquired = [pair for cell, records in rounds.items() for pair in _acquired(cell, records, work[cell])]
+    _write(out / "acquired.parquet", _columns(acquired, axes, ("round", "id")), axes)
+    return len(rows)
+
+
+def _acquired(cell: Cell, records: list[Record], setting: Setting) -> Iterable[tuple[Cell, Record]]:
+    """Round 0: the initial labels; round r: what was chosen after round r - 1 and was labelled for round r."""
+    if not records:
+        return
+    material = load(folder_of(setting.out, cell.dataset), setting.form)
+    batches = [initial_ids(material, setting.initial, cell.seed), *(record["next"] for record in records[:-1])]
+    for number, batch in enumerate(batches):
+        yield from ((cell, {"round": number, "id": name}) for name in batch)
+
+
+def _columns(rows: list[tuple[Cell, Record]], axes: Mapping[str, str], names: Iterable[str]) -> dict[str, list[Any]]:
+    keys = [cell.key for cell, _ in rows]
+    columns: dict[str, list[Any]] = {name: [key.get(name) for key in keys] for name in (*KEY, *axes)}
+    return columns | {name: [record[name] for _, record in rows] for name in names}
+
+
+def _write(path: Path, columns: dict[str, list[Any]], axes: Mapping[str, str]) -> None:
+    pa = needed("pyarrow", "writing Parquet")
+    parquet = needed("pyarrow.parquet", "writing Parquet")
+    types = {name: axes.get(name) or _TYPES.get(name, "float64") for name in columns}
+    arrays = [pa.array(values, type=pa.type_for_alias(types[name])) for name, values in columns.items()]
+    buffer = io.BytesIO()
+    parquet.write_table(pa.table(arrays, names=list(columns)), buffer)
+    write_whole(path, buffer.getvalue())

@@ -1,0 +1,97 @@
+"""The HTML page: sections, filters, style and script in one file that opens offline."""
+
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from bemps.report.blocks import DIMENSIONS, Block, Section
+from bemps.report.figures import Figure, Lines, Points
+from bemps.report.svg import draw, width_of
+from bemps.report.tables import Table
+from bemps.statistics import METRICS
+
+Choices = dict[str, list[str]]
+
+
+def page(title: str, lead: str, sections: Sequence[Section], endings: Sequence[str] = ()) -> str:
+    """The whole page; `endings` are the kinds of files that figures were written as, for links to them."""
+    choices = choices_of(sections)
+    first = {name: values[0] for name, values in choices.items()}
+    body = "".join(_section(section, first, endings) for section in sections)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_file('page.css')}</style></head>\n<body>"
+        f'<header><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p></header>\n'
+        f"{_filters(choices)}\n<main>{body}</main>\n"
+        "<footer>Written by <code>bemps report</code>.</footer>\n"
+        f"<script>{_file('page.js')}</script></body></html>\n"
+    )
+
+
+def choices_of(sections: Sequence[Section]) -> Choices:
+    """The values of every dimension that some block has: batch sizes by number, metrics in their own order."""
+    found: dict[str, set[str]] = {name: set() for name in DIMENSIONS}
+    for section in sections:
+        for block in section.blocks:
+            for name, value in block.where.items():
+                found[name].add(value)
+    keys: dict[str, Callable[[str], Any]] = {"batch": int, "metric": list(METRICS).index}
+    return {name: sorted(values, key=keys.get(name, str)) for name, values in found.items() if values}
+
+
+def _file(name: str) -> str:
+    return (files("bemps.report") / name).read_text(encoding="utf-8")
+
+
+def _filters(choices: Choices) -> str:
+    """One select for each dimension; hidden until the script can make them work."""
+    selects = []
+    for name, values in choices.items():
+        titles = [METRICS[value].title if name == "metric" else value for value in values]
+        options = "".join(
+            f'<option value="{escape(value)}">{escape(words)}</option>'
+            for value, words in zip(values, titles, strict=True)
+        )
+        selects.append(f'<label>{DIMENSIONS[name]} <select name="{name}" autocomplete="off">{options}</select></label>')
+    return f'<nav class="filters" aria-label="what to show" hidden>{"".join(selects)}</nav>'
+
+
+def _section(section: Section, first: Mapping[str, str], endings: Sequence[str]) -> str:
+    blocks = "".join(_block(block, first, endings) for block in section.blocks)
+    none = '<p class="none" hidden>Nothing was measured for this choice.</p>'
+    lead = f'<p class="lead">{escape(section.lead)}</p>' if section.lead else ""
+    return f"<section><h2>{escape(section.title)}</h2>{lead}{none}{blocks}</section>\n"
+
+
+def _block(block: Block, first: Mapping[str, str], endings: Sequence[str]) -> str:
+    marks = "".join(f' data-{name}="{escape(value)}"' for name, value in block.where.items())
+    hidden = "" if all(first[name] == value for name, value in block.where.items()) else " hidden"
+    parts = [f'<p class="headline">{escape(block.words)}</p>'] if block.words else []
+    parts += [_figure(name, figure, endings) for name, figure in block.figures.items()]
+    held = [_table(name, table, endings) for name, table in block.tables.items()]
+    held += [_folded(name, table, endings) for name, table in block.folded.items()]
+    parts += [f'<div class="held">{"".join(held)}</div>'] if held else []
+    return f'<div class="block"{marks}{hidden}>{"".join(parts)}</div>'
+
+
+def _figure(name: str, figure: Figure, endings: Sequence[str]) -> str:
+    wide = ' class="wide"' if isinstance(figure, Points) and len(figure.panels) > 1 else ""
+    scale = 9 if isinstance(figure, Lines) else 13  # units of the drawing per rem: text of about the size of the page
+    look = f' style="--wide: {width_of(figure) / scale:.0f}rem"'
+    return f"<figure{wide}{look}>{draw(figure)}{_links(name, [e for e in endings if e != 'csv'])}</figure>"
+
+
+def _table(name: str, table: Table, endings: Sequence[str]) -> str:
+    return table.html() + _links(name, [ending for ending in endings if ending == "csv"])
+
+
+def _folded(name: str, table: Table, endings: Sequence[str]) -> str:
+    what = name.partition("-")[0].replace("_", " ")
+    return f"<details><summary>Numbers: {escape(what)}</summary>{_table(name, table, endings)}</details>"
+
+
+def _links(name: str, endings: Sequence[str]) -> str:
+    links = "".join(f'<a href="report/{name}.{ending}">{ending.upper()}</a>' for ending in endings)
+    return f'<p class="files">{links}</p>' if links else ""

@@ -1,0 +1,77 @@
+"""Calibration: the running average of the error over rounds, and reliability diagrams."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bemps.analysis.calibration import reliability, running_average
+from bemps.report.blocks import Block, Section, of, where
+from bemps.report.figures import Figure, Lines, Series
+from bemps.report.sections.cells import cells_of
+from bemps.report.style import Styles
+from bemps.report.tables import Table
+from bemps.report.words import score
+from bemps.statistics import RunFolder, Setting
+from bemps.statistics.curves import interval
+
+LEAD = (
+    "Expected calibration error (ECE): how far the confidence of the classifier is from its accuracy, as the mean of "
+    "all rounds so far; lower is better."
+)
+
+
+def section(run: RunFolder, styles: Styles) -> Section | None:
+    """A block for every setting that has the error, or predictions to compute it from."""
+    blocks = tuple(_blocks(run, styles))
+    return Section("Calibration", LEAD, blocks) if blocks else None
+
+
+def _blocks(run: RunFolder, styles: Styles) -> Iterator[Block]:
+    diagrams = _predictions(run)
+    for setting in run.results.curves:
+        figures: dict[str, Figure] = {}
+        tables: dict[str, Table] = {}
+        if "ece" in run.results.metrics and run.results.with_metric(setting, "ece"):
+            figures[f"ece-{of(setting)}"] = _running(run, setting, styles)
+        if setting in diagrams:
+            figures[f"reliability-{of(setting)}"], table = _diagram(run, diagrams[setting], setting, styles)
+            tables[f"reliability-{of(setting)}"] = table
+        if figures:
+            yield Block(where(setting), figures, {}, tables)
+
+
+def _running(run: RunFolder, setting: Setting, styles: Styles) -> Lines:
+    series = []
+    for name, curve in run.results.with_metric(setting, "ece").items():
+        mean, low, high = interval(running_average(curve.values["ece"]))
+        series.append(Series(name, styles[name], curve.labels, mean, low, high))
+    return Lines(str(setting), "labels", "running mean of ECE", tuple(series))
+
+
+def _predictions(run: RunFolder) -> dict[Setting, dict[str, list[int]]]:
+    """Rows of predictions.parquet in the last round of every contestant of the results, all seeds together."""
+    found: dict[Setting, dict[str, list[int]]] = {}
+    for (place, name, _), by_round in cells_of(run, "predictions").items():
+        if name in run.results.curves.get(place, {}):
+            found.setdefault(place, {}).setdefault(name, []).extend(by_round[max(by_round)])
+    return found
+
+
+def _diagram(run: RunFolder, names: dict[str, list[int]], setting: Setting, styles: Styles) -> tuple[Lines, Table]:
+    """Accuracy against confidence in ten bins of equal mass, for each contestant; the diagonal is perfect."""
+    series, raw = [], []
+    for name, rows in names.items():
+        confidence = np.array([run.tables["predictions"]["confidence"][row] for row in rows], dtype=float)
+        correct = np.array([run.tables["predictions"]["correct"][row] for row in rows], dtype=bool)
+        found = reliability(confidence, correct)
+        series.append(Series(f"{name}, ECE {found.error:.3f}", styles[name], found.confidence, found.accuracy))
+        raw += [
+            (name, *bin_)
+            for bin_ in zip(found.confidence.tolist(), found.accuracy.tolist(), found.count.tolist(), strict=True)
+        ]
+    figure = Lines(
+        f"Reliability after the last round, {setting.dataset}", "confidence", "accuracy", tuple(series), diagonal=True,
+        x_range=(0.0, 1.0), y_range=(0.0, 1.0),
+    )  # fmt: skip
+    told = tuple((name, score(c), score(a), str(n)) for name, c, a, n in raw)
+    return figure, Table(("strategy", "confidence", "accuracy", "items"), told, (), tuple(raw))

@@ -1,0 +1,168 @@
+"""Learning curves, and what they come to: area, final score, labels needed, labels saved."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bemps.report.blocks import Block, Section, of, stem, where
+from bemps.report.figures import Lines, Series
+from bemps.report.style import Styles
+from bemps.report.tables import Table
+from bemps.report.words import interval_words, percent, plain, score
+from bemps.statistics import (
+    METRICS,
+    Curve,
+    PairTest,
+    RunFolder,
+    Saving,
+    Setting,
+    area_under_curve,
+    paired_tests,
+    saving,
+)
+from bemps.statistics.curves import interval
+
+LEAD = (
+    "Mean over seeds after every round, with its 95 % confidence band. The dashed line is the classifier trained on "
+    "all labels. Point at a curve for the values."
+)
+
+
+def section(run: RunFolder, styles: Styles) -> Section:
+    """A block for every setting and metric."""
+    return Section("Learning curves", LEAD, tuple(_blocks(run, styles)))
+
+
+def _blocks(run: RunFolder, styles: Styles) -> Iterator[Block]:
+    for setting in run.results.curves:
+        for metric in run.results.metrics:
+            curves = run.results.with_metric(setting, metric)
+            if not curves:
+                continue
+            name = stem(of(setting), metric)
+            tables = {}
+            words = ""
+            if METRICS[metric].better:
+                saved = savings(curves, metric)
+                tables[f"summary-{name}"] = _summary(run, setting, metric, saved)
+                words = headline(setting, metric, saved)
+            figure = curves_figure(str(setting), curves, metric, styles, run.full.get(_key(setting), {}).get(metric))
+            yield Block(
+                where(setting, metric),
+                {f"curves-{name}": figure},
+                tables,
+                {f"rounds-{name}": _rounds(curves, metric)},
+                words,
+            )
+
+
+def _key(setting: Setting) -> str:
+    return f"{setting.dataset}/{setting.model}"
+
+
+def curves_figure(
+    title: str, curves: dict[str, Curve], metric: str, styles: Styles, full: float | None = None
+) -> Lines:
+    """Mean curves with bands; a dashed line where the value of the full data is known."""
+    series = []
+    for name, curve in curves.items():
+        mean = curve.mean(metric)
+        series.append(Series(name, styles[name], mean.labels, mean.mean, mean.low, mean.high))
+    level = None if full is None else ("all labels:", full)
+    return Lines(title, "labels", METRICS[metric].title, tuple(series), level)
+
+
+def baseline_of(curve: Curve, curves: dict[str, Curve]) -> Curve | None:
+    """Random under the same axes, else random whatever its axes."""
+    randoms = [other for other in curves.values() if other.strategy == "random"]
+    same = [other for other in randoms if other.axes == curve.axes]
+    return next(iter(same or randoms), None)
+
+
+def savings(curves: dict[str, Curve], metric: str) -> dict[str, Saving]:
+    """Against random, for everyone who shares a seed with it; the same draws for all."""
+    found = {}
+    for name, curve in curves.items():
+        random = baseline_of(curve, curves)
+        if random is None:
+            continue
+        saved = saving(curve, random, metric, np.random.default_rng(0))
+        if saved is not None:
+            found[name] = saved
+    return found
+
+
+def headline(setting: Setting, metric: str, saved: dict[str, Saving]) -> str:
+    """One sentence: who saves most."""
+    others = {
+        name: found for name, found in saved.items() if not name.startswith("random") and np.isfinite(found.share)
+    }
+    if not others:
+        return ""
+    name = max(others, key=lambda name: others[name].share)
+    best = others[name]
+    title = METRICS[metric].title.removesuffix(" (lower is better)")
+    told = f"{name} needs {best.needed:.0f} labels for the {title} of {best.goal:.3f} that random has at its end"
+    more = "fewer" if best.share >= 0 else "more"
+    change = f"{abs(best.share):.0%} {more} than random's {best.baseline:.0f}"
+    sure = "" if np.isnan(best.low) else f"; 95 % interval of the saving: {interval_words(best.low, best.high)}"
+    return f"{setting}: {told}, {change}{sure}."
+
+
+def _summary(run: RunFolder, setting: Setting, metric: str, saved: dict[str, Saving]) -> Table:
+    curves = run.results.with_metric(setting, metric)
+    tests = paired_tests(run.results, metric, [setting])
+    goal = next(iter(saved.values())).goal if saved else np.nan
+    rows, raw = [], []
+    for name, curve in curves.items():
+        area, final = area_under_curve(curve.labels, curve.values[metric]), curve.values[metric][:, -1]
+        (mean, low, high), test = interval(area), _against_random(tests, name)
+        found = saved.get(name)
+        rows.append((
+            name, str(len(curve.seeds)), score(float(mean)), score(float(final.mean())), *_saved_words(name, found),
+            *(("–", "–") if test is None else (f"{test[0]:+.3f}", plain(test[1]))),
+        ))  # fmt: skip
+        numbers = (None,) * 6 if found is None else (
+            found.goal, found.needed, found.baseline, found.share, found.low, found.high
+        )  # fmt: skip
+        raw.append((name, len(curve.seeds), float(mean), float(low), float(high), float(final.mean()), *numbers,
+                    *(test or (None, None))))  # fmt: skip
+    columns = ("strategy", "seeds", "area", "at the end", f"labels to {goal:.3f}", "saved", "95 % interval",
+               "area − random’s", "p (Holm)")  # fmt: skip
+    raw_columns = ("strategy", "seeds", "area", "area_low", "area_high", "final", "goal", "labels_needed",
+                   "labels_random", "saving", "saving_low", "saving_high", "area_minus_random", "p_holm")  # fmt: skip
+    order = sorted(range(len(rows)), key=lambda i: -METRICS[metric].better * raw[i][2])
+    return Table(columns, tuple(rows[i] for i in order), raw_columns, tuple(raw[i] for i in order))
+
+
+def _saved_words(name: str, found: Saving | None) -> tuple[str, str, str]:
+    if found is None:
+        return "–", "–", "–"
+    if name == "random":
+        return f"{found.needed:.0f}", "–", "–"
+    needed = "not reached" if np.isinf(found.needed) else f"{found.needed:.0f}"
+    return needed, percent(found.share), interval_words(found.low, found.high)
+
+
+def _against_random(tests: list[PairTest], name: str) -> tuple[float, float] | None:
+    """Difference in area and corrected p against random, where there was a test."""
+    for test in tests:
+        if test.first == name and test.second == "random":
+            return test.difference, test.corrected
+        if test.second == name and test.first == "random":
+            return -test.difference, test.corrected
+    return None
+
+
+def _rounds(curves: dict[str, Curve], metric: str) -> Table:
+    """Means after every round; the CSV has one row for each contestant and round, with the band."""
+    labels = sorted({int(count) for curve in curves.values() for count in curve.labels})
+    means = {name: curve.mean(metric) for name, curve in curves.items()}
+    at = {name: dict(zip(mean.labels.tolist(), mean.mean.tolist(), strict=True)) for name, mean in means.items()}
+    rows = tuple((str(n), *(score(found[n]) if n in found else "–" for found in at.values())) for n in labels)
+    raw = tuple(
+        (name, *values)
+        for name, mean in means.items()
+        for values in zip(*(part.tolist() for part in (mean.labels, mean.mean, mean.low, mean.high)), strict=True)
+    )
+    return Table(("labels", *curves), rows, ("strategy", "labels", "mean", "low", "high"), raw)

@@ -1,0 +1,140 @@
+"""Data maps: how learnable the items are, and which kinds of items each strategy acquires.
+
+Needs dynamics.parquet: dataset, model (optional), id, epoch, probability (of the true class), correct.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Float
+
+from bemps.analysis.data_maps import REGIONS, DataMap, acquired_shares, data_map
+from bemps.errors import InputError
+from bemps.report.blocks import Block, Section, of, stem, where
+from bemps.report.figures import Figure, Lines, Panel, Points, Series
+from bemps.report.sections.cells import acquired_ids, belongs
+from bemps.report.style import Styles
+from bemps.report.tables import Table
+from bemps.report.words import score
+from bemps.statistics import RunFolder, Setting
+from bemps.types import Array
+
+LEAD = (
+    "Over the epochs of a training run on all labels: confidence is the mean probability of the true class, variability "
+    "its standard deviation. By the share of epochs with the right prediction an item is easy (at least .75), medium "
+    "(.5), hard (.25) or impossible. The lines show the share of each kind in what a strategy acquires, mean over seeds."
+)
+SHOWN = 3000
+Key = tuple[str, str | None]
+
+
+def section(run: RunFolder, styles: Styles) -> Section | None:
+    """Nothing without training dynamics."""
+    maps = maps_of(run)
+    blocks = (*_maps(maps), *_shares(run, maps, styles))
+    return Section("Data maps", LEAD, blocks) if blocks else None
+
+
+def maps_of(run: RunFolder) -> dict[Key, tuple[list[str], DataMap]]:
+    """Ids and map for each dataset and model of dynamics.parquet."""
+    rows = run.tables.get("dynamics", {})
+    models = rows.get("model", [None] * len(rows.get("id", ())))
+    groups: dict[Key, list[int]] = {}
+    for row, (dataset, model) in enumerate(zip(rows.get("dataset", ()), models, strict=True)):
+        groups.setdefault((str(dataset), model), []).append(row)
+    return {key: _map(run, key, numbers) for key, numbers in groups.items()}
+
+
+def _map(run: RunFolder, key: Key, numbers: list[int]) -> tuple[list[str], DataMap]:
+    rows = run.tables["dynamics"]
+    ids = list(dict.fromkeys(str(rows["id"][row]) for row in numbers))
+    epochs = sorted({rows["epoch"][row] for row in numbers})
+    if len(numbers) != len(ids) * len(epochs):
+        raise InputError(
+            str(run.path / "dynamics.parquet"),
+            expected=f"one row for every item and epoch of {key[0]}",
+            got=f"{len(numbers)} rows of {len(ids)} items and {len(epochs)} epochs",
+            fix="Write every epoch of every item, or remove the file.",
+        )
+    place, when = {name: i for i, name in enumerate(ids)}, {epoch: i for i, epoch in enumerate(epochs)}
+    true_class, correct = np.zeros((len(epochs), len(ids))), np.zeros((len(epochs), len(ids)), dtype=bool)
+    for row in numbers:
+        spot = when[rows["epoch"][row]], place[str(rows["id"][row])]
+        true_class[spot], correct[spot] = rows["probability"][row], bool(rows["correct"][row])
+    return ids, data_map(true_class, correct)
+
+
+def _maps(maps: dict[Key, tuple[list[str], DataMap]]) -> Iterator[Block]:
+    for (dataset, model), (ids, found) in maps.items():
+        shown = np.linspace(0, len(ids) - 1, min(SHOWN, len(ids))).astype(int)
+        places = np.column_stack([found.variability, found.confidence])[shown]
+        counts = np.bincount(found.regions, minlength=len(REGIONS))
+        names = tuple(f"{name} {count}" for name, count in zip(REGIONS, counts.tolist(), strict=True))
+        none = np.empty(0, dtype=np.int64)
+        figure = Points(
+            f"Data map of {dataset}", places, found.regions[shown], names, (Panel("", none, none),), ("", ""),
+            "variability", "confidence",
+        )  # fmt: skip
+        rows = zip(ids, *(v.tolist() for v in (found.confidence, found.variability, found.correctness)), strict=True)
+        raw = tuple((*row, REGIONS[code]) for row, code in zip(rows, found.regions.tolist(), strict=True))
+        told = tuple((name, str(count), f"{count / len(ids):.1%}") for name, count in zip(REGIONS, counts, strict=True))
+        columns = ("id", "confidence", "variability", "correctness", "region")
+        table = Table(("region", "items", "share"), told, columns, raw)
+        name = stem("data_map", dataset, *([model] if model else []))
+        yield Block({"dataset": dataset} | ({"model": model} if model else {}), {name: figure}, {name: table})
+
+
+def _shares(run: RunFolder, maps: dict[Key, tuple[list[str], DataMap]], styles: Styles) -> Iterator[Block]:
+    for setting, names in acquired_ids(run).items():
+        key = next((k for k in maps if k[0] == setting.dataset and belongs(k[1], setting)), None)
+        if key is None:
+            continue
+        ids, found = maps[key]
+        place = {name: i for i, name in enumerate(ids)}
+        shares = {name: _mean_share(found, place, seeds) for name, seeds in names.items()}
+        figures: dict[str, Figure] = {
+            f"acquired-{region}-{of(setting)}": _region(run, setting, number, shares, styles)
+            for number, region in enumerate(REGIONS)
+        }
+        yield Block(where(setting), figures, {}, {f"acquired-{of(setting)}": _table(run, setting, shares)})
+
+
+def _mean_share(found: DataMap, place: dict[str, int], seeds: dict[int, list[list[str]]]) -> Float[Array, "R 4"]:
+    """Mean over seeds for each round, as far as all of them go; items that the map does not know are left out."""
+    rounds = min(map(len, seeds.values()))
+    shares = [
+        acquired_shares(
+            found.regions,
+            [np.array([place[name] for name in batch if name in place], dtype=np.int64) for batch in batches[:rounds]],
+        )
+        for batches in seeds.values()
+    ]
+    return np.mean(shares, axis=0)
+
+
+def _labels(run: RunFolder, setting: Setting, name: str, rounds: int) -> list[int]:
+    return run.results.curves[setting][name].labels[1 : rounds + 1].tolist()
+
+
+def _region(
+    run: RunFolder, setting: Setting, number: int, shares: dict[str, Float[Array, "R 4"]], styles: Styles
+) -> Lines:
+    series = []
+    for name, found in shares.items():
+        labels = _labels(run, setting, name, len(found))
+        height = found[: len(labels), number]
+        known = np.isfinite(height)
+        series.append(Series(name, styles[name], np.array(labels)[known], height[known]))
+    kept = tuple(one for one in series if len(one.x))
+    return Lines(f"{REGIONS[number]}: {setting}", "labels", "share of the batch", kept)
+
+
+def _table(run: RunFolder, setting: Setting, shares: dict[str, Float[Array, "R 4"]]) -> Table:
+    """Mean share over the whole run on the page; every round in the CSV."""
+    rows = tuple((name, *(score(float(v)) for v in np.nanmean(found, axis=0))) for name, found in shares.items())
+    raw = tuple(
+        (name, labels, *found[place].tolist())
+        for name, found in shares.items()
+        for place, labels in enumerate(_labels(run, setting, name, len(found)))
+    )
+    return Table(("strategy", *REGIONS), rows, ("strategy", "labels", *REGIONS), raw)

@@ -1,0 +1,64 @@
+"""Colours, dashes and marks: a strategy has its own everywhere, by its name.
+
+The colours are those of Okabe and Ito, distinguishable for colour-blind readers; yellow and black are left out, which
+vanish on light or on dark paper. Strategies beyond the first six repeat colours with another dash and mark, so that no
+two look alike. Random is grey.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from zlib import crc32
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+GREY = "#808080"
+DASHES = ("", "7 3", "2 3", "9 3 2 3")
+MARKS = ("circle", "square", "triangle", "diamond")
+SLOTS = len(COLOURS) * len(DASHES)
+ORDER = (
+    *("coremse", "corelog", "margin", "badge", "wmocu", "bald"),
+    *("coremse-laplace", "corelog-laplace", "entropy", "alps", "mocu", "coremse-km"),
+    *("coremse-joint", "corelog-laplace-margin", "margin-km", "bert-km", "smocu", "corelog-km"),
+    *("coremse-topk", "corelog-topk", "least-confidence", "coreset", "typiclust", "batchbald"),
+)
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one contestant is drawn."""
+
+    colour: str
+    dash: str = ""
+    mark: str = "circle"
+
+
+class Styles:
+    """Styles of these contestants: known strategies by the fixed order, others by their name, no two alike.
+
+    A variant (`coremse members=10`) keeps its strategy's colour and takes a dash of its own.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._styles: dict[str, Style] = {}
+        names = list(dict.fromkeys(names))
+        for name in sorted(names, key=lambda name: (name not in ORDER, " " in name, name)):
+            self._styles[name] = self._free(name)
+
+    def __getitem__(self, name: str) -> Style:
+        return self._styles[name]
+
+    def _free(self, name: str) -> Style:
+        """The name's own slot, or the nearest one after it that is not taken."""
+        strategy, variant = name.split(" ", maxsplit=1)[0], " " in name
+        if strategy == "random":
+            choices = [Style(GREY, dash, mark) for dash, mark in zip(DASHES, MARKS, strict=True)]
+        else:
+            first = ORDER.index(strategy) if strategy in ORDER else crc32(strategy.encode()) % SLOTS
+            step = len(COLOURS) if variant else 1
+            choices = [_slot((first + step * k) % SLOTS) for k in range(len(DASHES) if variant else SLOTS)]
+        taken = set(self._styles.values())
+        return next((style for style in choices if style not in taken), choices[0])
+
+
+def _slot(place: int) -> Style:
+    row = place // len(COLOURS)
+    return Style(COLOURS[place % len(COLOURS)], DASHES[row], MARKS[row])

@@ -1,0 +1,34 @@
+"""Figures as SVG: no library, text that stays text, colours that follow the page's light or dark."""
+
+from html import escape
+
+from bemps.report import svg_lines, svg_matrix, svg_points
+from bemps.report.figures import Figure, Lines, Matrix
+
+ALONE = """<style>
+svg { --text: #222; --back: #fff; background: var(--back); font-family: system-ui, sans-serif }
+@media (prefers-color-scheme: dark) { svg { --text: #e8e8e8; --back: #15171b } }
+.strip line { opacity: 0 } .strip:hover line { opacity: .5 }
+</style>"""
+
+
+def draw(figure: Figure, *, alone: bool = False) -> str:
+    """The figure as one svg element; `alone` makes it a file that needs no page around it."""
+    if isinstance(figure, Lines):
+        width, height, body = svg_lines.body(figure)
+    elif isinstance(figure, Matrix):
+        width, height, body = svg_matrix.body(figure)
+    else:
+        width, height, body = svg_points.body(figure)
+    namespace = f' xmlns="http://www.w3.org/2000/svg" width="{2 * width:.0f}"' if alone else ""
+    return (
+        f'<svg{namespace} viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(figure.title)}">'
+        f"{ALONE if alone else ''}{body}</svg>"
+    )
+
+
+def width_of(figure: Figure) -> float:
+    """The natural width of a figure, for the page's layout."""
+    if isinstance(figure, Lines):
+        return svg_lines.WIDTH
+    return svg_matrix.body(figure)[0] if isinstance(figure, Matrix) else svg_points.body(figure)[0]

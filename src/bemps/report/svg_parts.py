@@ -1,0 +1,82 @@
+"""Pieces of SVG that every kind of figure uses."""
+
+from html import escape
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps.types import Array
+
+SIZE = 13  # of text, in the units of the drawing
+INK = "var(--text, #222)"
+PAPER = "var(--back, #fff)"
+
+
+def text(
+    x: float, y: float, words: str, *, anchor: str = "start", size: float = SIZE, bold: bool = False, turn: float = 0
+) -> str:
+    """Words at a place, escaped."""
+    weight = ' font-weight="600"' if bold else ""
+    turned = f' transform="rotate({turn:g} {x:.1f} {y:.1f})"' if turn else ""
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" text-anchor="{anchor}" fill="{INK}"{weight}{turned}>'
+        f"{escape(words)}</text>"
+    )
+
+
+def line(start: tuple[float, float], end: tuple[float, float], *, opacity: float = 0.15, dash: str = "") -> str:
+    """A thin line in the colour of the text."""
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    return (
+        f'<line x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}" stroke="{INK}" '
+        f'opacity="{opacity:g}"{dashed}/>'
+    )
+
+
+def polyline(x: Float[Array, " R"], y: Float[Array, " R"]) -> str:
+    """Coordinates of a path."""
+    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+
+
+def mark(kind: str, x: float, y: float, r: float, colour: str) -> str:
+    """A filled mark of one of the four kinds."""
+    if kind == "circle":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:g}" fill="{colour}"/>'
+    corners = {
+        "square": [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+        "triangle": [(0, -1.2), (1.1, 0.8), (-1.1, 0.8)],
+        "diamond": [(0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)],
+    }[kind]
+    points = " ".join(f"{x + r * a:.1f},{y + r * b:.1f}" for a, b in corners)
+    return f'<polygon points="{points}" fill="{colour}"/>'
+
+
+def width_of_text(words: str, size: float = SIZE) -> float:
+    """About what a sans-serif face needs."""
+    return 0.58 * size * len(words)
+
+
+def rows_of(widths: list[float], room: float) -> list[list[int]]:
+    """Positions of things side by side, a new row where the next does not fit."""
+    rows: list[list[int]] = [[]]
+    used = 0.0
+    for place, width in enumerate(widths):
+        if rows[-1] and used + width > room:
+            rows.append([])
+            used = 0.0
+        rows[-1].append(place)
+        used += width
+    return rows
+
+
+def number(value: float) -> str:
+    """A tick without needless digits."""
+    return f"{np.round(value, 10):.6g}"
+
+
+def rescale(
+    values: Float[Array, " R"] | Int[Array, " R"], source: tuple[float, float], target: tuple[float, float]
+) -> Float[Array, " R"]:
+    """Straight from one range to another; what lies beyond its ends stays at the end."""
+    inside = np.clip(np.asarray(values, dtype=float), *source)
+    return target[0] + (inside - source[0]) / (source[1] - source[0]) * (target[1] - target[0])

@@ -1,0 +1,285 @@
+"""The grid: what it writes, that it is the same every time, and what happens when a cell fails."""
+
+import json
+import tomllib
+
+import numpy as np
+import pytest
+from running import SMALL, Notes, bytes_of, finished, play, rows
+
+import bemps
+from bemps.data import initial_labels, load
+from bemps.errors import InputError
+from bemps.experiments import config_of, read_toml
+from bemps.experiments.grid import cells
+from bemps.experiments.models import MODELS
+from bemps.strategies import STRATEGIES
+
+PLUGIN = """import bemps
+
+def mine(context: bemps.Context) -> bemps.Selection:
+    doubt = 1 - context.probs.mean(0).max(1)
+    picks = doubt.argsort()[::-1][: context.n].copy()
+    return bemps.Selection(picks, doubt[picks])
+"""
+
+
+@pytest.fixture(scope="module")
+def golden(tmp_path_factory):
+    out = tmp_path_factory.mktemp("golden") / "run"
+    watcher = Notes()
+    outcome = play(out, watcher=watcher)
+    assert outcome.failures == ()
+    return out, watcher
+
+
+def test_rows_are_complete_and_in_order(golden):
+    found = rows(golden[0])
+    assert len(found) == 3 * 2 * 3
+    assert [(r["strategy"], r["seed"], r["round"]) for r in found] == [
+        (strategy, seed, number)
+        for strategy in ("coremse", "margin", "random")
+        for seed in (0, 1)
+        for number in range(3)
+    ]
+    assert {r["labels"] for r in found} == {20, 30, 40}
+    assert all(r["members"] == 3 for r in found)
+    for row in found:
+        assert 0.3 < row["accuracy"] < 1
+        assert 0 < row["ece"] < 1
+        assert 0 < row["remaining_gain"] < row["brier"] < 2
+        assert row["log_loss"] > 0
+
+
+def test_acquired_ids_are_the_initial_labels_and_the_batches(golden):
+    digits, found = load("digits"), rows(golden[0], "acquired")
+    for seed in (0, 1):
+        start = {digits.pool.ids[i] for i in initial_labels(digits, seed=seed)}
+        for strategy in ("coremse", "margin", "random"):
+            mine = [r for r in found if r["strategy"] == strategy and r["seed"] == seed]
+            assert {r["id"] for r in mine if r["round"] == 0} == start
+            assert [sum(r["round"] == number for r in mine) for number in range(3)] == [20, 10, 10]
+            assert len({r["id"] for r in mine}) == 40
+
+
+def test_results_are_those_of_a_learner_by_hand(golden):
+    """The numbers of a cell, without the harness."""
+    cell = next(c for c in cells(config_of(SMALL)) if (c.strategy, c.seed) == ("coremse", 1))
+    digits = load("digits")
+    x, x_test = (np.asarray(part.items / 16, dtype=np.float32) for part in (digits.pool, digits.test))
+    model = MODELS["logistic"].make(x, members=3)
+    learner = bemps.ActiveLearner(
+        model, x, ids=digits.pool.ids, classes=digits.classes, strategy="coremse", seed=cell.learner_seed
+    )
+    names = {name: digits.classes[code] for name, code in zip(digits.pool.ids, digits.pool.labels, strict=True)}
+    learner.tell({digits.pool.ids[i]: names[digits.pool.ids[i]] for i in initial_labels(digits, seed=1)})
+    accuracy = []
+    for _ in range(3):
+        accuracy.append(float((learner.predict(x_test).argmax(1) == digits.test.labels).mean()))
+        learner.tell({name: names[name] for name in learner.ask(10).items})
+    assert accuracy == [r["accuracy"] for r in rows(golden[0]) if (r["strategy"], r["seed"]) == ("coremse", 1)]
+
+
+def test_timings_and_full_and_config(golden):
+    out, _ = golden
+    timed = rows(out, "timings")
+    assert all(r["train_seconds"] > 0 and r["peak_memory_mb"] > 10 for r in timed)
+    assert all((r["query_seconds"] is None) == (r["round"] == 2) for r in timed)
+    [full] = json.loads((out / "full.json").read_text())
+    assert full["labels"] == 1297
+    assert full["accuracy"] > 0.95
+    config = json.loads((out / "config.json").read_text())
+    assert config["config"]["budget"] == 20
+    assert config["data"]["digits"]["initial"] == 20
+    assert config["versions"]["numpy"] == np.__version__
+
+
+def test_progress_counts_rounds(golden):
+    _, watcher = golden
+    assert watcher.stages[-1] == ("rounds", 18)
+    assert watcher.done[-1] == 18
+
+
+def test_run_again_and_with_other_jobs_gives_the_same_bytes(golden, tmp_path):
+    play(tmp_path / "again")
+    play(tmp_path / "two", jobs=2)
+    assert bytes_of(tmp_path / "again") == bytes_of(tmp_path / "two") == bytes_of(golden[0])
+
+
+def test_a_cell_does_not_depend_on_the_others(golden, tmp_path):
+    play(tmp_path / "one", strategies="margin", seeds=[1])
+    mine = [r for r in rows(golden[0]) if r["strategy"] == "margin" and r["seed"] == 1]
+    assert rows(tmp_path / "one") == mine
+
+
+def test_axes_multiply_only_the_cells_they_apply_to():
+    config = config_of(SMALL | {"axes": {"T": [0.3, 1], "estimation_size": [50, 100], "members": [3, 4]}, "seeds": 1})
+    keys = [cell.key for cell in cells(config)]
+    assert [sum(key["strategy"] == name for key in keys) for name in config.strategies] == [8, 2, 2]
+    assert all("T" not in key and "estimation_size" not in key for key in keys if key["strategy"] == "random")
+    assert {key["T"] for key in keys if key["strategy"] == "coremse"} == {0.3, 1.0}
+
+
+def test_axes_reach_model_strategy_and_learner(tmp_path):
+    out = tmp_path / "run"
+    axes = {"T": [0.2, 1.0], "estimation_size": [100], "members": [2], "resample": ["dirichlet", "bootstrap"]}
+    play(out, strategies=["corelog", "random"], seeds=1, axes=axes, full=False)
+    found = rows(out)
+    assert {(r["strategy"], r["T"], r["estimation_size"]) for r in found} == {
+        ("corelog", 0.2, 100),
+        ("corelog", 1.0, 100),
+        ("random", None, None),
+    }
+    picked = {
+        (r["T"], r["resample"]): {a["id"] for a in rows(out, "acquired") if a["T"] == r["T"] and a["round"] == 1}
+        for r in found
+        if r["strategy"] == "corelog"
+    }
+    assert picked[0.2, "dirichlet"] != picked[1.0, "dirichlet"]
+    assert json.loads((out / "full.json").read_text()) == []
+
+
+def test_names_of_options_of_models_and_strategies_are_apart():
+    model_options = {name for entry in MODELS.values() for name in entry.options}
+    assert not model_options & {name for entry in STRATEGIES.values() for name in entry.options}
+
+
+def test_the_last_batch_is_what_is_left_of_the_budget(tmp_path):
+    play(tmp_path / "run", strategies="random", seeds=1, budget=25, batch_size=[10, 20])
+    found = [(r["batch_size"], r["labels"]) for r in rows(tmp_path / "run")]
+    assert found == [(10, 20), (10, 30), (10, 40), (10, 45), (20, 20), (20, 40), (20, 45)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"model": "logistik"}, "logistic"),
+        ({"strategies": ["coremsse"]}, "coremse"),
+        ({"dataset": "digit"}, "digits"),
+        ({"axes": {"member": [3]}}, "members"),
+        ({"axes": {"members": [3, "x"]}}, "of one kind"),
+        ({"axes": {"seed": [3]}}, "a column already"),
+        ({"axes": {"encoder": ["minilm"]}}, "axis"),
+        ({"budget": 0}, "1 or more"),
+        ({"budgett": 10}, "budget"),
+        ({"budget": 5000}, "Lower --budget"),
+        ({"seeds": "many"}, "whole number"),
+    ],
+)
+def test_mistakes_are_refused_before_anything_is_written(tmp_path, settings, message):
+    with pytest.raises(InputError, match=message):
+        play(tmp_path / "run", **settings)
+    assert not (tmp_path / "run" / "config.json").exists()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_failed_cell_stops_no_other(tmp_path, jobs):
+    plugin = tmp_path / "bad.py"
+    plugin.write_text("def wrong(context):\n    raise RuntimeError('on purpose')\n")
+    out = tmp_path / "run"
+    outcome = play(out, jobs=jobs, strategies=["wrong", "random"], seeds=1, plugin=str(plugin))
+    [failure] = outcome.failures
+    assert failure.key["strategy"] == "wrong"
+    assert "RuntimeError: on purpose" in failure.traceback
+    assert (outcome.rounds, outcome.planned) == (3, 6)
+    assert json.loads((out / "failures.json").read_text())[0]["key"]["strategy"] == "wrong"
+
+
+def test_a_worker_that_dies_stops_no_other(tmp_path):
+    plugin = tmp_path / "bad.py"
+    plugin.write_text("import os\ndef deadly(context):\n    os._exit(3)\n")
+    outcome = play(tmp_path / "run", jobs=2, strategies=["deadly", "random"], seeds=1, plugin=str(plugin))
+    assert [failure.key["strategy"] for failure in outcome.failures] == ["deadly"]
+    assert "died" in outcome.failures[0].traceback
+    assert {r["strategy"] for r in rows(tmp_path / "run")} == {"random"}
+
+
+def test_a_strategy_of_the_user_joins_the_grid(tmp_path):
+    (tmp_path / "my.py").write_text(PLUGIN)
+    code, _, errors = finished(
+        tmp_path / "run",
+        *("--dataset", "digits", "--plugin", str(tmp_path / "my.py"), "--strategies", "mine,least-confidence"),
+        *("--seeds", "1", "--budget", "10", "--axis", "members=3", "--jobs", "1", "--no-full"),
+    )
+    assert code == 0, errors
+    assert {r["strategy"] for r in rows(tmp_path / "run")} == {"mine", "least-confidence"}
+
+
+def test_plugins_are_checked(tmp_path):
+    (tmp_path / "none.py").write_text("def helper(x):\n    return x\n")
+    with pytest.raises(InputError, match="public function"):
+        play(tmp_path / "run", plugin=str(tmp_path / "none.py"))
+    (tmp_path / "taken.py").write_text("def margin(context):\n    return None\n")
+    with pytest.raises(InputError, match="margin"):
+        play(tmp_path / "run", plugin=str(tmp_path / "taken.py"))
+
+
+def test_a_file_of_the_user(tmp_path, data_dir):
+    import csv
+
+    trec = load("trec6", data_dir=data_dir)
+    with (tmp_path / "my.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["body", "topic"])
+        for i in range(400):
+            writer.writerow([trec.pool.items[i], trec.classes[trec.pool.labels[i]]])
+    code, out, errors = finished(
+        tmp_path / "run",
+        *("--dataset", str(tmp_path / "my.csv"), "--text", "body", "--label", "topic", "--strategies", "margin,random"),
+        *("--seeds", "1", "--budget", "10", "--axis", "members=2", "--jobs", "1"),
+    )
+    assert code == 0, errors
+    found = rows(tmp_path / "run")
+    assert {r["dataset"] for r in found} == {"my.csv"}
+    assert [r["labels"] for r in found] == [26, 36, 26, 36]
+    assert "my.csv: text" in out
+
+
+def test_a_file_needs_its_label_column(tmp_path):
+    (tmp_path / "my.csv").write_text("body,topic\na,b\n")
+    with pytest.raises(InputError, match="--label"):
+        play(tmp_path / "run", dataset=str(tmp_path / "my.csv"), text="body")
+
+
+def test_toml_and_flags_say_the_same(tmp_path):
+    path = tmp_path / "experiment.toml"
+    path.write_text(
+        'dataset = ["digits"]\nstrategies = ["coremse", "margin", "random"]\nseeds = 2\nbudget = 20\naxes.members = 3\n'
+    )
+    assert config_of(read_toml(path)) == config_of(SMALL)
+    path.write_text("dataset = [")
+    with pytest.raises(InputError, match="TOML"):
+        read_toml(path)
+
+
+def test_help_shows_a_file_that_works():
+    from bemps.cli.run import run as command
+
+    text = command.__doc__.split("experiment.toml (")[1].split("\n", 1)[1]
+    settings = tomllib.loads("\n".join(line.strip() for line in text.splitlines()))
+    assert settings.pop("out") == "runs/paper"
+    settings["dataset"] = settings["dataset"][0]
+    assert len(cells(config_of(settings))) == 2 * 2 * 5 * (8 + 8 + 2 + 2)
+
+
+def test_the_command_reports_failures_with_exit_code_one(tmp_path):
+    (tmp_path / "bad.py").write_text("def wrong(context):\n    raise RuntimeError('on purpose')\n")
+    code, _, errors = finished(
+        tmp_path / "run",
+        *("--dataset", "digits", "--strategies", "wrong", "--plugin", str(tmp_path / "bad.py"), "--seeds", "2"),
+        *("--budget", "10", "--jobs", "1", "--no-full", "--axis", "members=2"),
+    )
+    assert code == 1
+    assert "2 cell(s)" in errors
+    assert errors.count("RuntimeError: on purpose") == 1
+    assert "strategy=wrong" in errors
+
+
+@pytest.mark.parametrize("model", ["forest", "spectral", "heads", "heads-mc"])
+def test_every_model_runs_on_rows(tmp_path, model):
+    if model.startswith("heads"):
+        pytest.importorskip("torch")
+    small = {"strategies": "coremse", "seeds": 1, "budget": 10, "axes": {}, "full": model == "spectral"}
+    outcome = play(tmp_path / "run", model=model, **small)
+    assert outcome.failures == ()
+    assert rows(tmp_path / "run")[-1]["accuracy"] > 0.5
