@@ -16,7 +16,7 @@ from bemps.gain.posterior import mutual_information
 from bemps.limits import current_limits, map_blocks, slices
 from bemps.types import Array
 
-CHUNK = 128  # candidates looked at between two checks of the bound
+CHUNK = 32  # candidates looked at between two checks of the bound
 
 
 def batchbald(
@@ -27,8 +27,12 @@ def batchbald(
     *,
     samples: int = 10_000,
 ) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
-    """The greedy batch and the increment of each pick; their sum is the batch's mutual information with theta."""
+    """The greedy batch and the increment of each pick; their sum is the batch's mutual information with theta.
+
+    Float64 while exact; sampled configurations are evaluated in float32, whose error is far below theirs.
+    """
     exact = probs.astype(np.float64)
+    single = probs.astype(np.float32)
     entropies = -np.einsum("enk,enk->en", exact, np.log(exact, out=np.zeros_like(exact), where=exact > 0))
     bound = mutual_information(exact, weights)
     state = Configurations.before_any_label(weights)
@@ -36,7 +40,7 @@ def batchbald(
     values: list[float] = []
     for _ in range(n):
         bound[picks] = -np.inf
-        best, value, seen = _best(exact, entropies, state, bound)
+        best, value, seen = _best(exact if state.exact else single, entropies, state, bound)
         if state.exact:
             bound = np.where(np.isnan(seen), bound, seen)
         picks.append(best)
@@ -46,40 +50,39 @@ def batchbald(
 
 
 def _best(
-    probs: Float[Array, "E N K"],
-    entropies: Float[Array, "E N"],
-    state: Configurations,
-    bound: Float[Array, " N"],
+    probs: Float[Array, "E N K"], entropies: Float[Array, "E N"], state: Configurations, bound: Float[Array, " N"]
 ) -> tuple[int, float, Float[Array, " N"]]:
     """The candidate with the largest increment, and all increments computed (NaN for those that need not be)."""
+    posteriors = state.posteriors.astype(probs.dtype)
+    zeros = float(probs.min()) == 0  # a label may be impossible, and its logarithm infinite
     order = np.argsort(-bound, kind="stable")
+    order = order[bound[order] > -np.inf]
     seen = np.full(len(bound), np.nan)
     best, value = int(order[0]), -np.inf
     for block in slices(len(order), CHUNK * current_limits().threads):
         rows = order[block]
-        if bound[rows[0]] <= value or bound[rows[0]] == -np.inf:
+        if bound[rows[0]] <= value:
             break
-        rows = rows[bound[rows] > -np.inf]
-        seen[rows] = _increments(probs[:, rows], entropies[:, rows], state)
+        expected = (state.chances @ state.posteriors) @ entropies[:, rows]
+        seen[rows] = np.maximum(_entropy(probs[:, rows], posteriors, state.chances, zeros) - expected, 0.0)
         top = rows[seen[rows].argmax()]
         if seen[top] > value:
             best, value = int(top), float(seen[top])
     return best, value, seen
 
 
-def _increments(
-    probs: Float[Array, "E n K"], entropies: Float[Array, "E n"], state: Configurations
+def _entropy(
+    probs: Float[Array, "E n K"], posteriors: Float[Array, "C E"], chances: Float[Array, " C"], zeros: bool
 ) -> Float[Array, " n"]:
-    """E_{y_S}[H(r . p)] - E_{y_S}[r . H(p)] for each candidate."""
+    """E_{y_S} H(r . p) of each candidate."""
     E, n, K = probs.shape
-    expected = (state.chances @ state.posteriors) @ entropies
+    flat = np.ascontiguousarray(probs).reshape(E, n * K)
 
-    def part(block: slice) -> Float[Array, " n"]:
-        predictive = state.posteriors[block] @ probs.reshape(E, n * K)
-        logarithm = np.log(np.maximum(predictive, 1e-300))
+    def part(block: slice) -> Float[Array, " nK"]:
+        predictive = posteriors[block] @ flat
+        logarithm = np.log(np.maximum(predictive, np.finfo(predictive.dtype).tiny) if zeros else predictive)
         logarithm *= predictive
-        return state.chances[block] @ logarithm
+        return chances[block].astype(logarithm.dtype) @ logarithm
 
-    step = max(1, 2**17 // (n * K))
-    total = np.sum(map_blocks(part, slices(len(state.chances), step)), axis=0)
-    return np.maximum(-total.reshape(n, K).sum(1) - expected, 0.0)
+    parts = map_blocks(part, slices(len(chances), max(1, 2**16 // (n * K))))
+    return -np.sum(parts, axis=0, dtype=np.float64).reshape(n, K).sum(1)

@@ -7,6 +7,7 @@ from bemps.analysis.calibration import running_average as running_average
 from bemps.analysis.data_maps import DataMap as DataMap
 from bemps.analysis.data_maps import acquired_shares as acquired_shares
 from bemps.analysis.data_maps import data_map as data_map
+from bemps.analysis.data_maps import training_dynamics as training_dynamics
 from bemps.analysis.diagnostic import Diagnostic as Diagnostic
 from bemps.analysis.diagnostic import gain_diagnostic as gain_diagnostic
 from bemps.analysis.projection import projection as projection

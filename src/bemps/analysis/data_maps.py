@@ -46,6 +46,45 @@ def data_map(true_class: Float[Array, "T N"], correct: Bool[Array, "T N"]) -> Da
     return DataMap(true_class.mean(0), true_class.std(0), correct.mean(0))
 
 
+def training_dynamics(
+    vectors: Float[Array, "N H"],
+    labels: Int[Array, " N"],
+    rng: np.random.Generator,
+    *,
+    epochs: int = 20,
+    rate: float = 0.5,
+    batch: int = 64,
+) -> tuple[Float[Array, "T N"], Bool[Array, "T N"]]:
+    """True-class probabilities and hits after every epoch of a softmax regression on features, by stochastic descent.
+
+    Features are standardised and divided by sqrt(H), so that one learning rate suits any of them.
+    """
+    if len(vectors) != len(labels) or not len(labels) or labels.min() < 0:
+        got = f"{len(labels)} labels of {len(vectors)} items, the smallest {labels.min() if len(labels) else None}"
+        raise InputError("labels", expected="a class code for every item", got=got, fix="Leave unlabelled items out.")
+    spread = vectors.std(0)
+    x = (vectors - vectors.mean(0)) / np.where(spread > 0, spread, 1.0) / np.sqrt(vectors.shape[1])
+    x = np.column_stack([x, np.ones(len(x))]).astype(np.float32)
+    targets = np.eye(int(labels.max()) + 1, dtype=np.float32)[labels]
+    weights = np.zeros((x.shape[1], targets.shape[1]), dtype=np.float32)
+    true_class, correct = np.empty((epochs, len(x))), np.empty((epochs, len(x)), dtype=bool)
+    for epoch in range(epochs):
+        order = rng.permutation(len(x))
+        for start in range(0, len(x), batch):
+            rows = order[start : start + batch]
+            weights -= rate * x[rows].T @ (softmax(x[rows] @ weights) - targets[rows]) / len(rows)
+        probs = softmax(x @ weights)
+        true_class[epoch] = probs[np.arange(len(x)), labels]
+        correct[epoch] = probs.argmax(1) == labels
+    return true_class, correct
+
+
+def softmax(logits: Float[Array, "N K"]) -> Float[Array, "N K"]:
+    """Rows of probabilities; the largest logit is taken off first, so that nothing overflows."""
+    grown = np.exp(logits - logits.max(1, keepdims=True))
+    return grown / grown.sum(1, keepdims=True)
+
+
 def regions(correctness: Float[Array, " N"]) -> Int[Array, " N"]:
     """Codes into REGIONS: how many of the bounds .75, .5, .25 lie above."""
     return (correctness[:, None] < np.array(BOUNDS)).sum(1)

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from jaxtyping import Float, UInt8
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
@@ -55,7 +55,7 @@ class Pixels:
         return (raw - mean) / spread
 
 
-def _tensor(images: UInt8[Array, "b H W *C"]) -> Float[Tensor, "b C H W"]:
+def _tensor(images: Array) -> Float[Tensor, "b C H W"]:
     if images.dtype != np.uint8 or images.ndim not in (3, 4) or (images.ndim == 4 and images.shape[3] not in (1, 3)):
         raise InputError(
             "images",

@@ -2,7 +2,8 @@
 
 The caller gives a function from a batch to the losses of its items; nothing here knows what a batch is.
 Each epoch draws its order and its dropout noise from (seed, epoch) alone, so a training that was interrupted
-after any epoch ends with the same numbers as one that was not (on CUDA up to the order in which sums are taken). The random state of torch is left alone.
+after any epoch ends with the same numbers as one that was not (on CUDA up to the order in which sums are taken).
+The random state of torch is left alone.
 """
 
 import math

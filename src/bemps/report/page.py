@@ -8,6 +8,7 @@ from typing import Any
 from bemps.report.blocks import DIMENSIONS, Block, Section
 from bemps.report.figures import Figure, Lines, Points
 from bemps.report.svg import draw, width_of
+from bemps.report.svg_points import PER_ROW
 from bemps.report.tables import Table
 from bemps.statistics import METRICS
 
@@ -77,10 +78,10 @@ def _block(block: Block, first: Mapping[str, str], endings: Sequence[str]) -> st
 
 
 def _figure(name: str, figure: Figure, endings: Sequence[str]) -> str:
-    wide = ' class="wide"' if isinstance(figure, Points) and len(figure.panels) > 1 else ""
-    scale = 9 if isinstance(figure, Lines) else 13  # units of the drawing per rem: text of about the size of the page
-    look = f' style="--wide: {width_of(figure) / scale:.0f}rem"'
-    return f"<figure{wide}{look}>{draw(figure)}{_links(name, [e for e in endings if e != 'csv'])}</figure>"
+    least = 15 * min(len(figure.panels), PER_ROW) if isinstance(figure, Points) else 0  # narrower screens scroll
+    scale = 11 if isinstance(figure, Lines) else 13  # units of the drawing per rem: text of about the size of the page
+    look = f' style="--wide: {width_of(figure) / scale:.0f}rem; --least: {least}rem"'
+    return f"<figure{look}>{draw(figure)}{_links(name, [e for e in endings if e != 'csv'])}</figure>"
 
 
 def _table(name: str, table: Table, endings: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Data maps: how learnable the items are, and which kinds of items each strategy acquires.
 
-Needs dynamics.parquet: dataset, model (optional), id, epoch, probability (of the true class), correct.
+From dynamics.parquet (dataset, model (optional), id, epoch, probability of the true class, correct); where a dataset
+has none there, from a softmax regression on the vectors of its pool, trained here.
 """
 
 from collections.abc import Iterator
@@ -8,11 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float
 
-from bemps.analysis.data_maps import REGIONS, DataMap, acquired_shares, data_map
+from bemps.analysis.data_maps import REGIONS, DataMap, acquired_shares, data_map, training_dynamics
 from bemps.errors import InputError
 from bemps.report.blocks import Block, Section, of, stem, where
 from bemps.report.figures import Figure, Lines, Panel, Points, Series
 from bemps.report.sections.cells import acquired_ids, belongs
+from bemps.report.sections.pools import Key, PoolItems, pools_of
 from bemps.report.style import Styles
 from bemps.report.tables import Table
 from bemps.report.words import score
@@ -20,12 +22,12 @@ from bemps.statistics import RunFolder, Setting
 from bemps.types import Array
 
 LEAD = (
-    "Over the epochs of a training run on all labels: confidence is the mean probability of the true class, variability "
+    "Over the epochs of a training run on all labels: confidence is the mean true-class probability, variability "
     "its standard deviation. By the share of epochs with the right prediction an item is easy (at least .75), medium "
-    "(.5), hard (.25) or impossible. The lines show the share of each kind in what a strategy acquires, mean over seeds."
+    "(.5), hard (.25) or impossible. The lines show the share of each kind in what a strategy acquires (mean of seeds). "
+    "Where the run left no training dynamics, a softmax regression on the vectors of the pool is trained for the map."
 )
 SHOWN = 3000
-Key = tuple[str, str | None]
 
 
 def section(run: RunFolder, styles: Styles) -> Section | None:
@@ -42,7 +44,18 @@ def maps_of(run: RunFolder) -> dict[Key, tuple[list[str], DataMap]]:
     groups: dict[Key, list[int]] = {}
     for row, (dataset, model) in enumerate(zip(rows.get("dataset", ()), models, strict=True)):
         groups.setdefault((str(dataset), model), []).append(row)
-    return {key: _map(run, key, numbers) for key, numbers in groups.items()}
+    found = {key: _map(run, key, numbers) for key, numbers in groups.items()}
+    if not run.tables.get("acquired"):
+        return found
+    trained = {key: items for key, items in pools_of(run).items() if not any(key[0] == other[0] for other in found)}
+    return found | {key: _trained(items) for key, items in trained.items()}
+
+
+def _trained(items: PoolItems) -> tuple[list[str], DataMap]:
+    """The map of a softmax regression on the vectors."""
+    _, codes = np.unique(np.array(items.labels), return_inverse=True)
+    dynamics = training_dynamics(np.asarray(items.vectors, dtype=float), codes, np.random.default_rng(0))
+    return list(items.ids), data_map(*dynamics)
 
 
 def _map(run: RunFolder, key: Key, numbers: list[int]) -> tuple[list[str], DataMap]:
@@ -126,7 +139,10 @@ def _region(
         known = np.isfinite(height)
         series.append(Series(name, styles[name], np.array(labels)[known], height[known]))
     kept = tuple(one for one in series if len(one.x))
-    return Lines(f"{REGIONS[number]}: {setting}", "labels", "share of the batch", kept)
+    highest = max((float(one.y.max()) for one in kept), default=0.0)
+    return Lines(
+        f"{REGIONS[number]}: {setting}", "labels", "share of the batch", kept, y_range=(0.0, max(1.05 * highest, 0.05))
+    )
 
 
 def _table(run: RunFolder, setting: Setting, shares: dict[str, Float[Array, "R 4"]]) -> Table:

@@ -1,7 +1,4 @@
-"""t-SNE of the pool, one projection for all strategies, with what each acquired.
-
-Needs embeddings.parquet: dataset, model (optional), id, label, vector (a list of numbers).
-"""
+"""t-SNE of the pool, one projection for all strategies, with what each acquired."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,10 +7,10 @@ import numpy as np
 from jaxtyping import Float
 
 from bemps.analysis.projection import projection, shown_items
-from bemps.errors import InputError
 from bemps.report.blocks import Block, Section, of, stem, where
 from bemps.report.figures import Panel, Points
 from bemps.report.sections.cells import acquired_ids, belongs
+from bemps.report.sections.pools import Key, PoolItems, pools_of
 from bemps.report.style import Styles
 from bemps.report.tables import Table
 from bemps.statistics import RunFolder, Setting
@@ -25,7 +22,6 @@ LEAD = (
 )
 LIMIT = 1500
 PREFERRED = ("coremse", "corelog")
-Key = tuple[str, str | None]
 Batches = dict[str, dict[int, list[list[str]]]]
 
 
@@ -39,30 +35,20 @@ class Pool:
 
 
 def section(run: RunFolder, styles: Styles) -> Section | None:
-    """Nothing without embeddings and acquired ids."""
+    """Nothing without vectors and acquired ids."""
     acquired = acquired_ids(run)
     blocks: list[Block] = []
-    for key, numbers in _groups(run).items():
+    for key, items in pools_of(run).items() if acquired else ():
         here = {place: found for place, found in acquired.items() if place.dataset == key[0] and belongs(key[1], place)}
         if here:
-            pool = _pool(run, numbers, here)
+            pool = _pool(items, here)
             blocks += [*_by_strategy(pool, here), *_by_batch_size(pool, here), _table(pool, key)]
     return Section("Where the batches lie", LEAD, tuple(blocks)) if blocks else None
 
 
-def _groups(run: RunFolder) -> dict[Key, list[int]]:
-    rows = run.tables.get("embeddings", {})
-    models = rows.get("model", [None] * len(rows.get("id", ())))
-    groups: dict[Key, list[int]] = {}
-    for row, (dataset, model) in enumerate(zip(rows.get("dataset", ()), models, strict=True)):
-        groups.setdefault((str(dataset), model), []).append(row)
-    return groups
-
-
-def _pool(run: RunFolder, numbers: list[int], acquired: dict[Setting, Batches]) -> Pool:
-    """Everything that the shown panels mark, and a draw of the rest, projected."""
-    rows = run.tables["embeddings"]
-    place = {str(rows["id"][row]): i for i, row in enumerate(numbers)}
+def _pool(items: PoolItems, acquired: dict[Setting, Batches]) -> Pool:
+    """Everything that the panels mark, and a draw of the rest, projected."""
+    place = {name: i for i, name in enumerate(items.ids)}
     marked = {
         place[name]
         for found in acquired.values()
@@ -72,21 +58,10 @@ def _pool(run: RunFolder, numbers: list[int], acquired: dict[Setting, Batches]) 
         if name in place
     }
     rng = np.random.default_rng(0)
-    chosen = [numbers[i] for i in shown_items(len(numbers), marked, LIMIT, rng).tolist()]
-    lengths = {len(rows["vector"][row]) for row in chosen}
-    if len(lengths) != 1:
-        raise InputError(
-            str(run.path / "embeddings.parquet"),
-            expected="vectors of one length",
-            got=f"lengths {', '.join(map(str, sorted(lengths)))}",
-            fix="Write the features of one model, or remove the file.",
-        )
-    vectors = np.array([rows["vector"][row] for row in chosen], dtype=float)
-    return Pool(
-        {str(rows["id"][row]): i for i, row in enumerate(chosen)},
-        projection(vectors, rng),
-        tuple(str(rows["label"][row]) for row in chosen),
-    )
+    chosen = shown_items(len(place), marked, LIMIT, rng)
+    places = projection(np.asarray(items.vectors[chosen], dtype=float), rng)
+    kept = chosen.tolist()
+    return Pool({items.ids[row]: i for i, row in enumerate(kept)}, places, tuple(items.labels[row] for row in kept))
 
 
 def _by_strategy(pool: Pool, acquired: dict[Setting, Batches]) -> Iterator[Block]:

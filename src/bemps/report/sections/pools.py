@@ -1,0 +1,88 @@
+"""The pools of a run as vectors with ids and labels: from embeddings.parquet, else from what the runner shared.
+
+embeddings.parquet                dataset, model (optional), id, label, vector (a list of numbers)
+shared/<dataset>/meta.json        ids, labels (codes), classes
+shared/<dataset>/<form>/pool.npy  one row of numbers for each item; vectors of an encoder before plain rows
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from bemps.errors import InputError
+from bemps.statistics import RunFolder
+from bemps.types import Array
+
+Key = tuple[str, str | None]
+LAST = ("plain", "raw")  # forms to take only where there is no encoder's
+
+
+@dataclass(frozen=True, eq=False)
+class PoolItems:
+    """Ids, names of the classes and vectors, in one order; vectors may lie on the disk."""
+
+    ids: tuple[str, ...]
+    labels: tuple[str, ...]
+    vectors: Float[Array, "N H"]
+
+
+@lru_cache(maxsize=1)  # both sections that use it belong to one run
+def pools_of(run: RunFolder) -> dict[Key, PoolItems]:
+    """By dataset, and model where vectors belong to one; empty where there are none."""
+    found = _from_table(run)
+    datasets = dict.fromkeys(setting.dataset for setting in run.results.curves)
+    for dataset in datasets:
+        if not any(key[0] == dataset for key in found):
+            shared = _from_shared(run.path / "shared" / re.sub(r"[^A-Za-z0-9._-]+", "_", dataset))
+            found |= {} if shared is None else {(dataset, None): shared}
+    return found
+
+
+def _from_table(run: RunFolder) -> dict[Key, PoolItems]:
+    rows = run.tables.get("embeddings", {})
+    models = rows.get("model", [None] * len(rows.get("id", ())))
+    groups: dict[Key, list[int]] = {}
+    for row, (dataset, model) in enumerate(zip(rows.get("dataset", ()), models, strict=True)):
+        groups.setdefault((str(dataset), model), []).append(row)
+    return {key: _group(run, numbers) for key, numbers in groups.items()}
+
+
+def _group(run: RunFolder, numbers: list[int]) -> PoolItems:
+    rows = run.tables["embeddings"]
+    lengths = {len(rows["vector"][row]) for row in numbers}
+    if len(lengths) != 1:
+        raise InputError(
+            str(run.path / "embeddings.parquet"),
+            expected="vectors of one length",
+            got=f"lengths {', '.join(map(str, sorted(lengths)))}",
+            fix="Write the features of one model, or remove the file.",
+        )
+    ids, labels = (tuple(str(rows[name][row]) for row in numbers) for name in ("id", "label"))
+    return PoolItems(ids, labels, np.array([rows["vector"][row] for row in numbers], dtype=float))
+
+
+def _from_shared(folder: Path) -> PoolItems | None:
+    """None where the run shared no rows of numbers (texts that a model reads as they are)."""
+    arrays = sorted(folder.glob("*/pool.npy"), key=lambda path: (path.parent.name in LAST, path.parent.name))
+    if not (folder / "meta.json").is_file() or not arrays:
+        return None
+    try:
+        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        vectors = np.load(arrays[0], mmap_mode="r", allow_pickle=False)
+        labels = tuple(str(meta["classes"][code]) for code in meta["labels"])
+        ids = tuple(map(str, meta["ids"]))
+    except (ValueError, KeyError, OSError) as error:
+        raise InputError(
+            str(folder),
+            expected="meta.json and pool.npy as `bemps run` writes them",
+            got=f"{type(error).__name__}: {error}",
+            fix="Remove this folder and run the same `bemps run` command again, which writes it anew.",
+        ) from error
+    if vectors.ndim != 2 or len(vectors) != len(ids):
+        return None
+    return PoolItems(ids, labels, vectors.view(np.ndarray))
