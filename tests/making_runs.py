@@ -33,7 +33,7 @@ def curve_value(strategy, seed, number, rounds, *, level=None):
     """0.5 at the start for all; every seed has its own offset, every strategy its own wobble."""
     level = LEVELS[strategy] if level is None else level
     wobble = 0.004 * np.sin(3.0 * number + len(strategy))
-    return 0.5 + (0.3 + level) * number / rounds + (0.01 * seed + wobble) * (number > 0)
+    return 0.5 + (0.3 + level) * number / max(rounds, 1) + (0.01 * seed + wobble) * (number > 0)
 
 
 def grid(*, datasets=("digits",), batches=(10,), seeds=3, rounds=10, strategies=tuple(LEVELS)):

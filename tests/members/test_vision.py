@@ -2,6 +2,7 @@ import gzip
 import io
 import time
 import zipfile
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -29,7 +30,7 @@ from bemps.members.vision import ImageClassifier, repeated_batches
 from bemps.testing import MODEL_CHECKS, ModelCase
 
 DIGITS = [str(digit) for digit in range(10)]
-FAST = Recipe(learning_rate=3e-3, epochs=8, patience=8, optimiser="adam", weight_decay=0.0, clip=None, decay="none")
+FAST = Recipe(learning_rate=5e-3, epochs=6, patience=6, optimiser="adam", weight_decay=0.0, clip=None, decay="none")
 
 
 def rng(seed=0):
@@ -65,11 +66,11 @@ def first_of(images, labels, classes, each):
 
 # The contract
 
-SLIM_VGG = Architecture(ARCHITECTURES["vgg16bn"].pixels, partial(vgg16bn, width=8), FAST)
+SLIM_VGG = Architecture(ARCHITECTURES["vgg16bn"].pixels, partial(vgg16bn, width=8), replace(FAST, epochs=12))
 IMAGE_MODELS = {
-    "bnn": lambda: ImageClassifier(members=3, recipe=FAST, epoch_items=48),
-    "bnn ensemble": lambda: ImageClassifier(members=2, posterior="ensemble", recipe=FAST, epoch_items=48),
-    "vgg": lambda: ImageClassifier(SLIM_VGG, members=3, epoch_items=48, calibrate=True, validation="constant"),
+    "bnn": lambda: ImageClassifier(members=3, recipe=FAST, epoch_items=24),
+    "bnn ensemble": lambda: ImageClassifier(members=2, posterior="ensemble", recipe=FAST, epoch_items=24),
+    "vgg": lambda: ImageClassifier(SLIM_VGG, members=3, epoch_items=24, batch_size=12),
 }
 
 
@@ -77,7 +78,7 @@ IMAGE_MODELS = {
 @pytest.mark.parametrize("name", IMAGE_MODELS)
 def test_contract(name, check, request):
     source = "cifar" if name == "vgg" else "mnist"
-    images, labels = first_of(*request.getfixturevalue(source), classes=3, each=6)
+    images, labels = first_of(*request.getfixturevalue(source), classes=3, each=4)
     check(ModelCase(name, IMAGE_MODELS[name], images, labels, list("abc"), tolerance=1e-5))
 
 
@@ -150,19 +151,21 @@ def test_the_trunk_runs_once_for_all_masks(cifar):
 def test_validation_set_of_images_and_early_stopping(mnist):
     images, labels = mnist
     recipe = Recipe(learning_rate=1e-2, epochs=30, patience=2, optimiser="adam", clip=None, decay="none")
-    model = ImageClassifier(validation=Fixed(images[100:160], labels[100:160]), recipe=recipe, weighting="likelihood")
+    held_out = Fixed(images[100:160], labels[100:160])
+    model = ImageClassifier(validation=held_out, recipe=recipe, weighting="likelihood", calibrate=True)
     model.fit(images[:40], labels[:40], DIGITS, rng())
     (history,) = model.histories_
     assert len(history.epochs) < 30
     assert history.best.valid_loss == min(epoch.valid_loss for epoch in history.epochs)
     assert model.weights.max() > 1 / 5
+    assert (model._temperatures != 1).all()
 
 
 def test_features_are_what_the_last_layer_sees(mnist):
     images, labels = mnist
     model = ImageClassifier(members=2, posterior="ensemble", recipe=FAST, epoch_items=0)
     model.fit(images[:20], labels[:20], DIGITS, rng())
-    rows = np.sqrt(2) * model.features(images[:9])
+    rows = np.float32(np.sqrt(2)) * model.features(images[:9])
     assert rows.shape == (9, 256)
     last = model._networks[1].head[-1]
     with torch.no_grad():
@@ -277,7 +280,7 @@ def test_efficientnet_features_tell_objects_apart(cifar, small_encoder):
     vectors = small_encoder(images[:340])
     assert vectors.shape == (340, 1280)
     regression = LogisticRegression(C=0.1, max_iter=1000).fit(vectors[:240], labels[:240])
-    assert regression.score(vectors[240:], labels[240:]) > 0.35
+    assert regression.score(vectors[240:], labels[240:340]) > 0.35
 
 
 def test_efficientnet_knows_its_classes(cifar):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from making_runs import grid, row
 from scipy import stats
 
 from bemps.statistics.curves import Setting, collect, interval
+from making_runs import grid, row
 
 PLACE = Setting("digits", "logistic", 10)
 

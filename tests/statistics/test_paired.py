@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from making_runs import grid, row
 from scipy import stats
 
 from bemps.statistics.area import area_under_curve
 from bemps.statistics.curves import Setting, collect
 from bemps.statistics.paired import holm, paired_tests, two_sided
+from making_runs import grid, row
 
 
 def results(rows):

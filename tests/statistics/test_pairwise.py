@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from making_runs import curve_value, grid, row
 from scipy import stats
 
 from bemps.statistics.curves import collect
 from bemps.statistics.pairwise import CRITICAL, pairwise_matrix, spaced, t_score
+from making_runs import curve_value, grid, row
 
 
 def results(rows):

@@ -52,7 +52,7 @@ def training_dynamics(
     rng: np.random.Generator,
     *,
     epochs: int = 20,
-    rate: float = 0.5,
+    rate: float = 2.0,
     batch: int = 64,
 ) -> tuple[Float[Array, "T N"], Bool[Array, "T N"]]:
     """True-class probabilities and hits after every epoch of a softmax regression on features, by stochastic descent.

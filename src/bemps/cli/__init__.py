@@ -1,9 +1,11 @@
-"""The command line: `bemps demo | select | strategies | bench`, each with a --help that a newcomer can follow."""
+"""The command line: `bemps demo | run | report | select | strategies | bench`, each with a --help that a newcomer can follow."""
 
 import typer
 
 from bemps.cli.bench import bench
 from bemps.cli.demo import demo
+from bemps.cli.report import report
+from bemps.cli.run import run
 from bemps.cli.select import select
 from bemps.cli.strategies import strategies
 
@@ -14,5 +16,5 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, select, strategies, bench):
+for command in (demo, run, report, select, strategies, bench):
     app.command()(command)

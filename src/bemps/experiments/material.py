@@ -134,6 +134,13 @@ def _rows(items: Any, scale: float) -> Array:
         )
     rows = np.empty((len(items), width), dtype=np.float32)
     for start, block in zip(range(0, len(items), BLOCK), items.batches(BLOCK), strict=True):
+        if block[0].size != width:
+            raise InputError(
+                "images",
+                expected="images of one shape for a model that learns from pixels",
+                got=f"some of {width:,} and some of {block[0].size:,} numbers",
+                fix="Resize them, or use --model spectral.",
+            )
         rows[start : start + len(block)] = block.reshape(len(block), -1) / scale
     return rows
 

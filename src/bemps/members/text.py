@@ -43,6 +43,7 @@ VALIDATION_ROWS = 64
 
 # What suits a set of weights better than the paper's recipe for DistilBERT; measured in docs/benchmarks.md.
 RECIPES = {MINILM: Recipe(learning_rate=1e-4)}
+PARTIAL_RECIPES = {MINILM: Recipe(learning_rate=3e-4)}
 HEADS = {MINILM: "mean"}
 
 
@@ -232,7 +233,8 @@ class TextClassifier:
         )
 
     def _recipe(self) -> Recipe:
-        return self.recipe or RECIPES.get(str(self.name), Recipe())
+        recipes = RECIPES if self.top_layers is None else PARTIAL_RECIPES
+        return self.recipe or recipes.get(str(self.name), Recipe())
 
     def _train(
         self, e: int, plan: SplitPlan, inputs: NetworkInputs, *, K: int, folder: Path | None, rng: np.random.Generator

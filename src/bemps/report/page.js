@@ -11,7 +11,10 @@
       if (none) none.hidden = [...section.querySelectorAll(".block")].some(b => !b.hidden);
     }
   };
-  for (const choice of choices) choice.addEventListener("change", show);
+  for (const choice of choices) {
+    choice.addEventListener("change", show);
+    choice.parentNode.hidden = choice.options.length < 2;
+  }
   bar.hidden = choices.every(c => c.options.length < 2);
   show();
 

@@ -13,6 +13,16 @@ from bemps.report.tables import Table
 from bemps.statistics import METRICS
 
 Choices = dict[str, list[str]]
+FOLDED = {  # what a folded table is called, by the first word of its file
+    "rounds": "Values after every round",
+    "pairwise": "The matrix as a table",
+    "paired": "Paired tests",
+    "reliability": "The bins",
+    "acquired": "Shares over the whole run",
+    "tsne": "The projection",
+    "notes": "What was left out",
+    "configuration": "Configuration",
+}
 
 
 def page(title: str, lead: str, sections: Sequence[Section], endings: Sequence[str] = ()) -> str:
@@ -70,16 +80,18 @@ def _block(block: Block, first: Mapping[str, str], endings: Sequence[str]) -> st
     marks = "".join(f' data-{name}="{escape(value)}"' for name, value in block.where.items())
     hidden = "" if all(first[name] == value for name, value in block.where.items()) else " hidden"
     parts = [f'<p class="headline">{escape(block.words)}</p>'] if block.words else []
-    parts += [_figure(name, figure, endings) for name, figure in block.figures.items()]
+    many = len(block.figures) > 2
+    parts += [_figure(name, figure, endings, small=many) for name, figure in block.figures.items()]
     held = [_table(name, table, endings) for name, table in block.tables.items()]
     held += [_folded(name, table, endings) for name, table in block.folded.items()]
     parts += [f'<div class="held">{"".join(held)}</div>'] if held else []
     return f'<div class="block"{marks}{hidden}>{"".join(parts)}</div>'
 
 
-def _figure(name: str, figure: Figure, endings: Sequence[str]) -> str:
+def _figure(name: str, figure: Figure, endings: Sequence[str], *, small: bool) -> str:
     least = 15 * min(len(figure.panels), PER_ROW) if isinstance(figure, Points) else 0  # narrower screens scroll
-    scale = 11 if isinstance(figure, Lines) else 13  # units of the drawing per rem: text of about the size of the page
+    # units of the drawing per rem: text comes out about as large as the page's
+    scale = 19 if small else 11 if isinstance(figure, Lines) else 13
     look = f' style="--wide: {width_of(figure) / scale:.0f}rem; --least: {least}rem"'
     return f"<figure{look}>{draw(figure)}{_links(name, [e for e in endings if e != 'csv'])}</figure>"
 
@@ -89,8 +101,8 @@ def _table(name: str, table: Table, endings: Sequence[str]) -> str:
 
 
 def _folded(name: str, table: Table, endings: Sequence[str]) -> str:
-    what = name.partition("-")[0].replace("_", " ")
-    return f"<details><summary>Numbers: {escape(what)}</summary>{_table(name, table, endings)}</details>"
+    kind = name.partition("-")[0]
+    return f"<details><summary>{escape(FOLDED.get(kind, kind))}</summary>{_table(name, table, endings)}</details>"
 
 
 def _links(name: str, endings: Sequence[str]) -> str:

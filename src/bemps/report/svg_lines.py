@@ -106,7 +106,7 @@ def _legend(figure: Lines) -> tuple[str, float]:
 
 
 def _strips(figure: Lines, across: Ends) -> list[str]:
-    """Behind the pointer at every measured place: a line, and the values of all curves there, best on top."""
+    """Behind the pointer at every measured place: a line, and the values of all curves there, the highest on top."""
     places = np.unique(np.concatenate([np.asarray(series.x, dtype=float) for series in figure.series]))
     x = _x(places, across)
     edges = np.concatenate([[LEFT], (x[1:] + x[:-1]) / 2, [WIDTH - RIGHT]])

@@ -39,12 +39,13 @@ def polyline(x: Float[Array, " R"], y: Float[Array, " R"]) -> str:
 
 
 def mark(kind: str, x: float, y: float, r: float, colour: str) -> str:
-    """A filled mark of one of the four kinds."""
+    """A filled mark of one of the kinds of `style.MARKS`."""
     if kind == "circle":
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:g}" fill="{colour}"/>'
     corners = {
         "square": [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
         "triangle": [(0, -1.2), (1.1, 0.8), (-1.1, 0.8)],
+        "wedge": [(0, 1.2), (1.1, -0.8), (-1.1, -0.8)],
         "diamond": [(0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)],
     }[kind]
     points = " ".join(f"{x + r * a:.1f},{y + r * b:.1f}" for a, b in corners)

@@ -24,8 +24,8 @@ from bemps.types import Array
 LEAD = (
     "Over the epochs of a training run on all labels: confidence is the mean true-class probability, variability "
     "its standard deviation. By the share of epochs with the right prediction an item is easy (at least .75), medium "
-    "(.5), hard (.25) or impossible. The lines show the share of each kind in what a strategy acquires (mean of seeds). "
-    "Where the run left no training dynamics, a softmax regression on the vectors of the pool is trained for the map."
+    "(.5), hard (.25) or impossible. The lines show the share of each kind in what is acquired, averaged over seeds. "
+    "Where the run left no training dynamics, a softmax regression is trained on the vectors of the pool."
 )
 SHOWN = 3000
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from making_runs import KEYS, grid, row, synthetic_run, write
 
 from bemps.errors import InputError
 from bemps.statistics import costs, read_run
 from bemps.statistics.curves import Setting
+from making_runs import KEYS, grid, row, synthetic_run, write
 
 
 def test_a_whole_folder(tmp_path):
