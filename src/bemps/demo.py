@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 from jaxtyping import Float, Int
 
+from bemps.limits import library_threads
 from bemps.selection import select
 from bemps.types import Array
 
@@ -49,10 +50,13 @@ class Curves:
 
 def learning_curves(setting: Setting, progress: Callable[[str, int, int], None]) -> Curves:
     """Play the whole comparison; `progress(strategy, seed, labels)` is called after every fit."""
-    accuracy = {
-        strategy: np.array([list(_play(strategy, seed, setting, progress)) for seed in range(setting.seeds)])
-        for strategy in setting.strategies
-    }
+    import sklearn.linear_model  # noqa: F401  # before its thread pools are held
+
+    accuracy = {}
+    with library_threads(1):  # small fits: a second thread only waits for the first
+        for strategy in setting.strategies:
+            runs = [list(_play(strategy, seed, setting, progress)) for seed in range(setting.seeds)]
+            accuracy[strategy] = np.array(runs)
     start = len(_digits()[2](0))
     return Curves(setting, start + setting.batch * np.arange(setting.rounds + 1), accuracy)
 

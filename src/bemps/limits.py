@@ -27,6 +27,7 @@ class Limits:
 
 
 DEFAULT = Limits()
+POOLS = ("scipy.linalg", "sklearn.utils._openmp_helpers", "torch")  # modules that load a thread pool of their own
 _current: ContextVar[Limits] = ContextVar("bemps_limits", default=DEFAULT)
 
 
@@ -62,13 +63,14 @@ def limits(*, memory: int | None = None, threads: int | None = None) -> Iterator
 
 def library_threads(threads: int) -> AbstractContextManager[object]:
     """Hold the threads of BLAS and OpenMP at `threads`: nested pools fight over the cores."""
-    held: AbstractContextManager[object] = _libraries("sklearn.cluster" in sys.modules).limit(limits=threads)
+    loaded = tuple(name for name in POOLS if name in sys.modules)
+    held: AbstractContextManager[object] = _libraries(loaded).limit(limits=threads)
     return held
 
 
 @cache
-def _libraries(with_sklearn: bool) -> ThreadpoolController:
-    """The thread pools that are loaded. Looking for them takes milliseconds, so only when scikit-learn adds its own."""
+def _libraries(loaded: tuple[str, ...]) -> ThreadpoolController:
+    """The thread pools there are. Looking for them takes milliseconds, so only when a module has brought its own."""
     return ThreadpoolController()
 
 

@@ -2,11 +2,13 @@
 
 import csv
 import json
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
-from overhead import overheads
 from running import SMALL, Notes, bytes_of, finished, play, rows
 
 import bemps
@@ -318,6 +320,10 @@ def test_every_model_runs_on_rows(tmp_path, model):
 
 
 def test_the_harness_costs_little():
-    """docs/experiments.md has the numbers; here with slack, as machines are busy and types are checked."""
-    _, learner, harness = overheads("logistic", rounds=5, repeats=3)
-    assert harness < 1.25 * learner
+    """docs/experiments.md has the numbers; here with slack, as machines are busy. Apart, where no types are checked."""
+    code = "import overhead; print(*overhead.overheads('logistic', repeats=2))"
+    told = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+    )
+    _, learner, harness = map(float, told.stdout.split())
+    assert harness < 1.15 * learner

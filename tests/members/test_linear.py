@@ -170,7 +170,6 @@ def test_wrong_labels_lead_to_a_prior_stronger_than_the_loss_of_the_bare_logits_
         return loss_estimates(axes, weights, labels)[0], best_stretch(axes, weights, labels)[1]
 
     (bare, stretched), (bare_weaker, stretched_weaker) = losses(chosen.norm), losses(chosen.norm * np.sqrt(2))
-    print(chosen.norm, chosen.stretch, bare, stretched, bare_weaker, stretched_weaker)
     assert chosen.stretch > 1
     assert bare_weaker < bare
     assert stretched < stretched_weaker

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bemps.report import png
-from bemps.report.figures import Lines, Matrix, Panel, Points, Series, extent, span, ticks
+from bemps.report.figures import Lines, Matrix, Panel, Points, Series, extent, span, thinned, ticks
 from bemps.report.style import MARKS, Style
 from bemps.report.svg import draw, width_of
 from bemps.report.svg_parts import mark
@@ -106,6 +106,21 @@ def test_ranges():
     assert extent(np.array([np.nan])) == (0.0, 1.0)
     assert span(lines())[0] == (20.0, 40.0)
     assert span(lines(level=("all", 0.99)))[1][1] > 0.99
+
+
+@pytest.mark.parametrize("count", [1, 5, 60, 61, 251])
+def test_thinning_keeps_both_ends(count):
+    found = thinned(count)
+    assert (found[0], found[-1]) == (0, count - 1)
+    assert len(found) == min(count, 60)
+
+
+def test_long_curves_are_hovered_at_some_places_only():
+    long = Series("long", Style("#000"), np.arange(251), np.linspace(0, 1, 251))
+    root = ElementTree.fromstring(draw(Lines("t", "labels", "f1", (long,))))
+    told = [title.text for title in root.iter("title")]
+    assert len(told) == 60
+    assert told[-1].startswith("250 labels")
 
 
 def test_widths_follow_the_content():

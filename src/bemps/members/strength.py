@@ -10,9 +10,10 @@ plus a standard normal prior on log norm^2 around USUAL_NORM, which decides whil
 Both use A = (Z^T D Z + I)^-1 with the scalar curvature d, the posterior of the closed-form strategies.
 
 A norm chosen so makes the probabilities fit, but an even stronger prior often ranks the classes better: it listens
-to all labels alike, not to the contradicting ones most, and is only too timid. So from there the norm falls,
-at most to half, as long as the leave-one-out loss does with all logits multiplied by the best `stretch` (standard
-normal prior on its logarithm).
+to all labels alike, not to the contradicting ones most, and is only too timid. So from there the norm falls as
+long as the leave-one-out loss does with all logits multiplied by the best `stretch`. Priors: standard normal on
+log stretch; normal of variance 1/2 on log norm^2, around the norm that fits, against the chance of few labels.
+Without a stronger prior nothing is stretched.
 """
 
 from collections.abc import Callable
@@ -27,7 +28,6 @@ from bemps.types import Array
 USUAL_NORM = 2.5
 STEP = np.sqrt(2.0)  # norms are USUAL_NORM * STEP^k
 MAX_STEPS = 5
-STRONGER_STEPS = 2  # few left-out labels of many classes would lead far astray
 SEARCH_TOLERANCE = 1e-2  # of gradients during the search; the last fit is tight
 EVIDENCE_CLASSES = 5
 LOG_STRETCH = (-2.0, 2.0)
@@ -59,27 +59,28 @@ def best_strength(unit: Axes, labels: Int[Array, " L"], C: int) -> Strength:
         return axes, weights[k]
 
     def as_it_is(k: int) -> float:
-        return expected_loss(*fitted(k), labels) + _surprise(k)
+        return expected_loss(*fitted(k), labels) + _log_precision(k) ** 2 / 2
 
     def stretched(k: int) -> float:
-        return best_stretch(*fitted(k), labels)[1] + _surprise(k)
+        return best_stretch(*fitted(k), labels)[1] + _log_precision(k - fits) ** 2
 
-    fits = _downhill(as_it_is, 0, sides=(-1, 1), steps=MAX_STEPS)
-    k = _downhill(stretched, fits, sides=(-1,), steps=STRONGER_STEPS)
-    return Strength(float(USUAL_NORM * STEP**k), best_stretch(*fitted(k), labels)[0], weights[k])
-
-
-def _surprise(k: int) -> float:
-    """Minus the log prior of norm = USUAL_NORM * STEP^k."""
-    return float((2 * k * np.log(STEP)) ** 2 / 2)
+    fits = _downhill(as_it_is, 0, sides=(-1, 1))
+    k = _downhill(stretched, fits, sides=(-1,))
+    stretch = 1.0 if k == fits else best_stretch(*fitted(k), labels)[0]
+    return Strength(float(USUAL_NORM * STEP**k), stretch, weights[k])
 
 
-def _downhill(objective: Callable[[int], float], start: int, *, sides: tuple[int, ...], steps: int) -> int:
-    """The first local minimum from `start` to one of the sides, at most so many whole steps away."""
+def _log_precision(steps: int) -> float:
+    """How far so many steps move log norm^2."""
+    return float(2 * steps * np.log(STEP))
+
+
+def _downhill(objective: Callable[[int], float], start: int, *, sides: tuple[int, ...]) -> int:
+    """The first local minimum from `start` to one of the sides, at most MAX_STEPS away."""
     at_start = objective(start)
     for side in sides:
         best, value = start, at_start
-        while abs(best - start) < steps:
+        while abs(best - start) < MAX_STEPS:
             further = objective(best + side)
             if further >= value:
                 break

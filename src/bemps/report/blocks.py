@@ -1,6 +1,7 @@
 """What a page is made of: sections of blocks; a block is shown where the reader's choice matches it."""
 
 from dataclasses import dataclass, field
+from zlib import crc32
 
 from bemps.report.figures import Figure
 from bemps.report.tables import Table
@@ -36,9 +37,10 @@ def where(setting: Setting, metric: str | None = None) -> dict[str, str]:
 
 
 def stem(*words: object) -> str:
-    """A file name from words: letters, digits, dots and hyphens."""
+    """A file name from words: letters, digits, dots, underscores and hyphens; others stay apart by a checksum."""
     joined = "-".join(str(word) for word in words)
-    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in ".-") else "_" for letter in joined)
+    clean = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_" for letter in joined)
+    return clean if clean == joined else f"{clean}-{crc32(joined.encode()):08x}"
 
 
 def of(setting: Setting) -> str:

@@ -91,6 +91,11 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [float(round(number * step, 12)) for number in range(first, last + 1)]
 
 
+def thinned(count: int, most: int = 60) -> Int[Array, " n"]:
+    """Positions of at most that many of a row of things, evenly apart, the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
+
+
 def span(figure: Lines) -> tuple[tuple[float, float], tuple[float, float]]:
     """The ranges of both axes: those given, or what the lines and the level need; bands may be cut."""
     x = np.concatenate([np.asarray(series.x, dtype=float) for series in figure.series])

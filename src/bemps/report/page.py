@@ -36,7 +36,7 @@ def page(title: str, lead: str, sections: Sequence[Section], endings: Sequence[s
         f"<title>{escape(title)}</title><style>{_file('page.css')}</style></head>\n<body>"
         f'<header><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p></header>\n'
         f"{_filters(choices)}\n<main>{body}</main>\n"
-        "<footer>Written by <code>bemps report</code>.</footer>\n"
+        "<footer>Written by bemps.</footer>\n"
         f"<script>{_file('page.js')}</script></body></html>\n"
     )
 
@@ -91,7 +91,7 @@ def _block(block: Block, first: Mapping[str, str], endings: Sequence[str]) -> st
 def _figure(name: str, figure: Figure, endings: Sequence[str], *, small: bool) -> str:
     least = 15 * min(len(figure.panels), PER_ROW) if isinstance(figure, Points) else 0  # narrower screens scroll
     # units of the drawing per rem: text comes out about as large as the page's
-    scale = 19 if small else 11 if isinstance(figure, Lines) else 13
+    scale = 16 if small else 11 if isinstance(figure, Lines) else 13
     look = f' style="--wide: {width_of(figure) / scale:.0f}rem; --least: {least}rem"'
     return f"<figure{look}>{draw(figure)}{_links(name, [e for e in endings if e != 'csv'])}</figure>"
 

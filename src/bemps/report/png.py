@@ -62,7 +62,7 @@ def _lines(axes: Any, figure: Lines) -> None:
 def _matrix(axes: Any, figure: Matrix) -> None:
     size = len(figure.names)
     shown = figure.counts / max(figure.most, 1)
-    axes.imshow(shown, cmap="Blues", vmin=0, vmax=1.6)
+    axes.imshow(shown, cmap="Blues", vmin=0, vmax=2.2)
     for row in range(size):
         for column in range(size):
             axes.text(column, row, "–" if row == column else str(figure.counts[row, column]), ha="center", va="center")

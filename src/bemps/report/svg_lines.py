@@ -5,7 +5,7 @@ from html import escape
 import numpy as np
 from jaxtyping import Float, Int
 
-from bemps.report.figures import Lines, Series, span, ticks
+from bemps.report.figures import Lines, Series, span, thinned, ticks
 from bemps.report.svg_parts import INK, line, mark, number, polyline, rescale, rows_of, text, width_of_text
 from bemps.types import Array
 
@@ -106,8 +106,9 @@ def _legend(figure: Lines) -> tuple[str, float]:
 
 
 def _strips(figure: Lines, across: Ends) -> list[str]:
-    """Behind the pointer at every measured place: a line, and the values of all curves there, the highest on top."""
+    """Under the pointer, at every place or 60 of them: a line, and the values of all curves, the highest on top."""
     places = np.unique(np.concatenate([np.asarray(series.x, dtype=float) for series in figure.series]))
+    places = places[thinned(len(places))]
     x = _x(places, across)
     edges = np.concatenate([[LEFT], (x[1:] + x[:-1]) / 2, [WIDTH - RIGHT]])
     return [

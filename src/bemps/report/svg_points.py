@@ -10,6 +10,7 @@ from bemps.types import Array
 
 SIDE, GAP, TOP, ROW = 300.0, 16.0, 26.0, 20.0
 PER_ROW = 3
+NAMED = 20  # more names than that would hide the points
 GROUP_COLOURS = (*COLOURS, GREY, "#f0e442")
 
 
@@ -19,7 +20,9 @@ def body(figure: Points) -> tuple[float, float, str]:
     rows = -(-len(figure.panels) // columns)
     width = max(columns * (SIDE + GAP) + GAP, 460.0 if columns > 1 else SIDE + 2 * GAP)
     places = _placed(figure.places)
-    dots = _dots(places, figure.groups)
+    dots = _dots(places, figure.groups) + (
+        _names(figure, places) if figure.marks[0] and len(figure.group_names) <= NAMED else ""
+    )
     parts = [text(8, 17, figure.title, bold=True)]
     for number, panel in enumerate(figure.panels):
         x, y = GAP + (number % columns) * (SIDE + GAP), TOP + (number // columns) * (SIDE + TOP + ROW)
@@ -59,6 +62,18 @@ def _dots(places: Float[Array, "N 2"], groups: Int[Array, " N"]) -> str:
         'stroke-linecap="round" opacity=".55"/>'
         for group in np.unique(groups)
     )
+
+
+def _names(figure: Points, places: Float[Array, "N 2"]) -> str:
+    """The name of every group at its middle: colours repeat after eight, and not everyone tells them apart."""
+    parts = []
+    for group in np.unique(figure.groups).tolist():
+        x, y = np.median(places[figure.groups == group], axis=0).tolist()
+        halo = f'paint-order="stroke" stroke="{PAPER}" stroke-width="3"'
+        parts.append(
+            text(x, y + 4, figure.group_names[group], anchor="middle", bold=True).replace("<text", f"<text {halo}")
+        )
+    return "".join(parts)
 
 
 def _path(places: Float[Array, "n 2"]) -> str:

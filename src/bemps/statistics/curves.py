@@ -105,11 +105,13 @@ def collect(rows: Columns, axes: Sequence[str], metrics: Sequence[str]) -> Resul
         place = Setting(str(rows["dataset"][row]), str(rows["model"][row]), int(rows["batch_size"][row]))
         key = (place, str(rows["strategy"][row]), variant(rows, shown, row))
         cells[key][int(rows["seed"][row])][int(rows["round"][row])] = row
+    numbers = {name: np.array([np.nan if v is None else v for v in rows[name]], dtype=float) for name in metrics}
+    labels = np.array(rows["labels"])
     notes: list[str] = []
     curves: dict[Setting, dict[str, Curve]] = defaultdict(dict)
     for (place, strategy, values), seeds in cells.items():
         name = contestant(strategy, values)
-        curves[place][name] = _curve((strategy, values), seeds, rows, metrics)
+        curves[place][name] = _curve((strategy, values), seeds, labels, numbers)
         notes += _unfinished(place, name, seeds)
     return Results(dict(sorted(curves.items())), tuple(metrics), (*notes, *_uneven(curves)))
 
@@ -132,8 +134,8 @@ def contestant(strategy: str, values: Sequence[tuple[str, str]]) -> str:
 def _curve(
     who: tuple[str, tuple[tuple[str, str], ...]],
     seeds: dict[int, dict[int, int]],
-    rows: Columns,
-    metrics: Sequence[str],
+    labels: Int[Array, " rows"],
+    numbers: Mapping[str, Float[Array, " rows"]],
 ) -> Curve:
     """From seed -> round -> row: the seeds that have every round; where none has, the longest."""
     rounds = sorted({number for found in seeds.values() for number in found})
@@ -141,9 +143,8 @@ def _curve(
     whole = whole or [max(seeds, key=lambda seed: len(seeds[seed]))]
     rounds = sorted(seeds[whole[0]])
     table = np.array([[seeds[seed][number] for number in rounds] for seed in whole])
-    labels = np.array(rows["labels"])[table].mean(0).round().astype(np.int64)
-    values = {m: np.array([np.nan if v is None else v for v in rows[m]], dtype=float)[table] for m in metrics}
-    return Curve(contestant(*who), *who, tuple(whole), labels, values)
+    counts = labels[table].mean(0).round().astype(np.int64)
+    return Curve(contestant(*who), *who, tuple(whole), counts, {name: found[table] for name, found in numbers.items()})
 
 
 def _unfinished(place: Setting, name: str, seeds: dict[int, dict[int, int]]) -> list[str]:

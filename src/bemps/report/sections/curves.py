@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bemps.report.blocks import Block, Section, of, stem, where
-from bemps.report.figures import Lines, Series
+from bemps.report.figures import Lines, Series, thinned
 from bemps.report.style import Styles
 from bemps.report.tables import Table
 from bemps.report.words import interval_words, percent, plain, score
@@ -51,7 +51,7 @@ def _blocks(run: RunFolder, styles: Styles) -> Iterator[Block]:
                 where(setting, metric),
                 {f"curves-{name}": figure},
                 tables,
-                {f"rounds-{name}": _rounds(curves, metric)},
+                {f"rounds-{name}": rounds_table(curves, metric)},
                 words,
             )
 
@@ -154,9 +154,10 @@ def _against_random(tests: list[PairTest], name: str) -> tuple[float, float] | N
     return None
 
 
-def _rounds(curves: dict[str, Curve], metric: str) -> Table:
-    """Means after every round; the CSV has one row for each contestant and round, with the band."""
+def rounds_table(curves: dict[str, Curve], metric: str) -> Table:
+    """Means after every round (of very many, after some); the CSV has every contestant and round, with the band."""
     labels = sorted({int(count) for curve in curves.values() for count in curve.labels})
+    labels = [labels[place] for place in thinned(len(labels)).tolist()]
     means = {name: curve.mean(metric) for name, curve in curves.items()}
     at = {name: dict(zip(mean.labels.tolist(), mean.mean.tolist(), strict=True)) for name, mean in means.items()}
     rows = tuple((str(n), *(score(found[n]) if n in found else "–" for found in at.values())) for n in labels)
