@@ -8,7 +8,7 @@ from bemps.members.base import HasEmbeddings, HasFeatures
 from bemps.members.linear import SpectralLaplace, SpectralLogistic
 from bemps.members.logistic import L2, map_weights, principal_axes, scalar_curvature, softmax
 from bemps.members.spectral import Recipe, spectral_map
-from bemps.members.strength import best_strength, best_stretch, loss_estimates
+from bemps.members.strength import best_norm, loss_estimates
 
 DIGITS = load_digits()
 X, Y = (DIGITS.data / 16).astype(np.float32), DIGITS.target
@@ -138,41 +138,9 @@ def test_a_label_that_is_the_only_one_of_its_class_cannot_be_foretold():
 
 def test_noise_asks_for_a_stronger_prior_than_signal():
     unit = principal_axes(spectral_map(X)(X[:200]))
-    signal = best_strength(unit, Y[:200], 10)
-    noise = best_strength(unit, rng().permutation(Y[:200]), 10)
-    assert noise.norm < 2.5 < signal.norm
-
-
-def test_the_logits_of_a_strong_prior_are_stretched_and_those_of_a_weak_one_shrunk():
-    unit, labels = principal_axes(spectral_map(X)(X[:100])), Y[:100].copy()
-    labels[::5] = rng().permutation(labels[::5])
-
-    def stretch(norm):
-        axes = unit.scaled(norm)
-        return best_stretch(axes, map_weights(axes, labels, 10), labels)
-
-    (timid, stretched), (bold, shrunk) = stretch(1.0), stretch(10.0)
-    assert bold < 1 < timid
-    for norm, found in ((1.0, stretched), (10.0, shrunk)):
-        axes = unit.scaled(norm)
-        assert found < loss_estimates(axes, map_weights(axes, labels, 10), labels)[0]
-
-
-def test_wrong_labels_lead_to_a_prior_stronger_than_the_loss_of_the_bare_logits_asks_for():
-    labels = Y[:400].copy()
-    labels[::4] = rng().permutation(labels[::4])
-    unit = principal_axes(spectral_map(X)(X[:400]))
-    chosen = best_strength(unit, labels, 10)
-
-    def losses(norm):
-        axes = unit.scaled(norm)
-        weights = map_weights(axes, labels, 10)
-        return loss_estimates(axes, weights, labels)[0], best_stretch(axes, weights, labels)[1]
-
-    (bare, stretched), (bare_weaker, stretched_weaker) = losses(chosen.norm), losses(chosen.norm * np.sqrt(2))
-    assert chosen.stretch > 1
-    assert bare_weaker < bare
-    assert stretched < stretched_weaker
+    signal, _ = best_norm(unit, Y[:200], 10)
+    noise, _ = best_norm(unit, rng().permutation(Y[:200]), 10)
+    assert noise < 2.5 < signal
 
 
 # The models
@@ -190,18 +158,17 @@ def test_features_weights_and_probabilities_belong_together():
     assert isinstance(model, HasEmbeddings)
 
 
-@pytest.mark.parametrize("recipe", [Recipe(), Recipe(norm=2.0)])
-def test_the_gradient_at_the_map_is_zero_before_the_stretch(recipe):
-    model = fitted(SpectralLogistic(X, recipe=recipe))
-    h, hit = model.labelled_features_ / model.stretch_, np.eye(10)[Y[:60]]
-    gradient = h.T @ (softmax(h @ model.weights_) - hit) + model.l2 * model.weights_
+def test_the_gradient_at_the_map_is_zero():
+    model = fitted(SpectralLogistic(X))
+    h, hit = model.labelled_features_, np.eye(10)[Y[:60]]
+    gradient = h.T @ (model.labelled_probs_ - hit) + model.l2 * model.weights_
     assert np.abs(gradient).max() < 1e-4
 
 
 def test_a_fixed_norm_is_kept_and_the_chosen_one_is_no_worse():
     fixed = fitted(SpectralLogistic(X, recipe=Recipe(norm=1.0)), labels=150)
     chosen = fitted(SpectralLogistic(X), labels=150)
-    assert (fixed.norm_, fixed.stretch_) == (1.0, 1.0)
+    assert fixed.norm_ == 1.0
 
     def loss(model):
         return -np.log(model.predict_map(X[150:])[np.arange(len(X) - 150), Y[150:]]).mean()

@@ -14,11 +14,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bemps.errors import InputError, unknown_name
+from bemps.limits import current_limits, library_threads
 from bemps.members.base import Items, NotFitted, check_labelled, check_vectors, count
 from bemps.members.laplace import COVARIANCES, deviations
 from bemps.members.logistic import L2, Axes, map_weights, principal_axes, softmax
 from bemps.members.spectral import Recipe, SpectralMap, spectral_map
-from bemps.members.strength import USUAL_NORM, Strength, best_strength
+from bemps.members.strength import USUAL_NORM, best_norm
 from bemps.types import Array
 
 Encoder = Callable[[Items], Float[Array, "N D"]]
@@ -33,8 +34,7 @@ class SpectralLogistic:
     recipe  see `Recipe`; the default chooses the strength of the prior in every fit
 
     After a fit: `norm_`, `labelled_features_` (L, H), `labelled_probs_` (L, K), and `l2`, always 1, are what the
-    closed-form strategies need beside `features` and `predict_map`. The weights are the MAP for `features / stretch_`:
-    where a stronger prior ranks the classes better, `stretch_` undoes its timidity (see `strength`).
+    closed-form strategies need beside `features` and `predict_map`.
     """
 
     l2 = L2
@@ -45,7 +45,7 @@ class SpectralLogistic:
         self.pool, self.encode, self.recipe = pool, encode, recipe or Recipe()
         self.map_: SpectralMap | None = None
         self.weights_: Float[Array, "H K"] | None = None
-        self.norm_, self.stretch_ = 0.0, 1.0
+        self.norm_ = 0.0
 
     def see_pool(self, items: Items) -> None:
         """Make the features from these items from now on; what was learnt is forgotten."""
@@ -56,18 +56,21 @@ class SpectralLogistic:
     ) -> "SpectralLogistic":
         labels = check_labelled(items, labels, classes)
         units = self._units(items)
+        with library_threads(current_limits().threads):  # many small products: idle threads would only get in the way
+            self._learn(units, labels, len(classes), rng)
+        return self
+
+    def _learn(self, units: Float[Array, "L H"], labels: Int[Array, " L"], K: int, rng: np.random.Generator) -> None:
         axes = principal_axes(units)
         seen, codes = np.unique(labels, return_inverse=True)
-        strength = self._strength(axes, codes, len(seen))
-        self.stretch_, self.norm_ = strength.stretch, strength.stretch * strength.norm
+        self.norm_, start = self._norm(axes, codes, len(seen))
+        axes = axes.scaled(self.norm_)
         self.labelled_features_ = self.norm_ * units
-        self.weights_ = self._unseen(seen, len(labels), len(axes.V), len(classes))
+        self.weights_ = self._unseen(seen, len(labels), len(axes.V), K)
         if len(seen) > 1:
-            fitted = map_weights(axes.scaled(strength.norm), codes, len(seen), start=strength.weights)
-            self.weights_[:, seen] = axes.V @ fitted
+            self.weights_[:, seen] = axes.V @ map_weights(axes, codes, len(seen), start=start)
         self.labelled_probs_ = softmax(self.labelled_features_ @ self.weights_)
-        self._sample(axes.scaled(self.norm_), rng)
-        return self
+        self._sample(axes, rng)
 
     def predict(self, items: Items) -> Float[Array, "E N K"]:
         return self.predict_map(items)[None]
@@ -106,11 +109,11 @@ class SpectralLogistic:
             self.map_ = spectral_map(self.embeddings(self.pool), self.recipe)
         return self.map_
 
-    def _strength(self, unit: Axes, codes: Int[Array, " L"], C: int) -> Strength:
-        """How strong the prior is, and where to start looking for the weights."""
-        if self.recipe.norm is None and C > 1:
-            return best_strength(unit, codes, C)
-        return Strength(self.recipe.norm or USUAL_NORM, 1.0, np.zeros((len(unit.squares), C)))
+    def _norm(self, unit: Axes, codes: Int[Array, " L"], C: int) -> tuple[float, Float[Array, "R C"] | None]:
+        """The norm of the features, and where to start looking for the weights."""
+        if self.recipe.norm is not None:
+            return self.recipe.norm, None
+        return best_norm(unit, codes, C) if C > 1 else (USUAL_NORM, None)
 
     def _unseen(self, seen: Int[Array, " C"], L: int, H: int, K: int) -> Float[Array, "H K"]:
         """Zero weights; for the classes not seen the log-odds of the rule of succession, on the bias."""
