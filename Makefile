@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PYTEST := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: help venv demo test check lint types format bench peers clean
+.PHONY: help venv demo test check lint types format soak bench peers clean
 
 help:            ## this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -30,6 +30,9 @@ types: $(VENV)/.everything  ## strict types
 format: $(VENV)/.everything ## rewrite in the house style
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
+
+soak: $(VENV)/.everything   ## long fault runs: experiments killed fifty times
+	$(PYTEST) -q -m soak tests/experiments
 
 bench: $(VENV)-peers/.done  ## speed against the plain form and against peers; writes docs/benchmarks.md
 	$(VENV)-peers/bin/bemps bench --out docs/benchmarks.md

@@ -3,14 +3,12 @@ r"""The acquisition functions that the paper compares with, and margin: larger i
 E members, N candidates, M estimation points, K classes, H features; q = sum_e w_e p_e.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from jaxtyping import Float, Int
 
 from bemps.batch import spread_out
 from bemps.gain.blocked import BlockedGain, GeneralKernel
-from bemps.gain.posterior import mean_prediction, mutual_information
+from bemps.gain.posterior import mean_prediction, mutual_information, over_items
 from bemps.limits import current_limits, map_blocks, slices
 from bemps.types import Array
 
@@ -18,17 +16,9 @@ Probs = Float[Array, "E N K"]
 Weights = Float[Array, " E"]
 
 
-def _over_items(function: Callable[[Probs], Float[Array, " n"]], probs: Probs) -> Float[Array, " N"]:
-    """A function of each item's predictions, on blocks of items: bounded memory, all threads."""
-    E, N, K = probs.shape
-    bounds = current_limits()
-    step = max(1, min(bounds.memory // bounds.threads, 2**24) // (64 * E * K))
-    return np.concatenate(map_blocks(lambda block: function(probs[:, block]), slices(N, step)))
-
-
 def least_confidence(probs: Probs, weights: Weights) -> Float[Array, " N"]:
     """1 - max_y q(y|x)."""
-    return _over_items(lambda p: 1 - mean_prediction(p, weights).max(1), probs)
+    return over_items(lambda p: 1 - mean_prediction(p, weights).max(1), probs)
 
 
 def margin(probs: Probs, weights: Weights) -> Float[Array, " N"]:
@@ -40,7 +30,7 @@ def margin(probs: Probs, weights: Weights) -> Float[Array, " N"]:
         two = np.partition(mean_prediction(p, weights), -2, axis=1)[:, -2:]
         return 1 - (two[:, 1] - two[:, 0])
 
-    return _over_items(of, probs)
+    return over_items(of, probs)
 
 
 def entropy(probs: Probs, weights: Weights) -> Float[Array, " N"]:
@@ -50,12 +40,12 @@ def entropy(probs: Probs, weights: Weights) -> Float[Array, " N"]:
         q = mean_prediction(p, weights)
         return -(q * np.log(q, out=np.zeros_like(q), where=q > 0)).sum(1)
 
-    return _over_items(of, probs)
+    return over_items(of, probs)
 
 
 def bald(probs: Probs, weights: Weights) -> Float[Array, " N"]:
     """I(y; theta | x) = H(q) - sum_e w_e H(p_e)."""
-    return _over_items(lambda p: mutual_information(p, weights), probs)
+    return mutual_information(probs, weights)
 
 
 def wmocu_gain(
@@ -122,6 +112,7 @@ def coreset(
     if labelled is None or len(labelled) == 0:
         middle = int(((x - x.mean(0)) ** 2).sum(1).argmin())
         picks, squared = spread_out(distance_to, n, rng, first=middle, farthest=True)
+        squared[0] = squared[1:].max(initial=0.0)  # nothing to be far from yet
     else:
         closest = _nearest_squared(x, labelled.astype(np.float64))
         picks, squared = spread_out(distance_to, n, rng, closest=closest, farthest=True)

@@ -75,7 +75,7 @@ def weighted_representatives(
     """k-means on features of the best pool * n candidates, each weighing as much as its score."""
     if n == 1:
         return _selection(top(scores, 1, rng), scores)
-    candidates = top(scores, min(len(scores), max(n, int(checks.within(pool, "pool", 1)) * n)), rng)
+    candidates = top(scores, min(len(scores), max(n, checks.whole(pool, "pool", 1) * n)), rng)
     weights = np.maximum(scores[candidates], 0)
     picks, labels = representatives(features[candidates], n, rng, weights if weights.any() else None)
     return stands_for(candidates, picks, labels, scores)
@@ -92,11 +92,13 @@ def representatives(
     Rows are used in the order given where distances are equal, so put the best first.
     """
     centres, labels = _kmeans(vectors, n, rng, weights)
-    norms = np.einsum("vd,vd->v", vectors, vectors)
+    middle = vectors.mean(axis=0, dtype=np.float64)  # distances far from the origin cancel
+    rows, centres = vectors - middle, centres - middle
+    norms = np.einsum("vd,vd->v", rows, rows)
     picks = np.empty(n, np.intp)
     taken = np.zeros(len(vectors), bool)
     for i, centre in enumerate(centres):
-        distance = norms - 2 * (vectors @ centre)  # plus |centre|^2, the same for all
+        distance = norms - 2 * (rows @ centre)  # plus |centre|^2, the same for all
         distance[taken] = np.inf
         picks[i] = distance.argmin()
         taken[picks[i]] = True

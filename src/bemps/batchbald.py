@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from bemps.gain.configurations import Configurations
 from bemps.gain.posterior import mutual_information
-from bemps.limits import current_limits, map_blocks, slices
+from bemps.limits import map_blocks, slices
 from bemps.types import Array
 
 CHUNK = 32  # candidates looked at between two checks of the bound
@@ -59,7 +59,7 @@ def _best(
     order = order[bound[order] > -np.inf]
     seen = np.full(len(bound), np.nan)
     best, value = int(order[0]), -np.inf
-    for block in slices(len(order), CHUNK * current_limits().threads):
+    for block in slices(len(order), CHUNK):
         rows = order[block]
         if bound[rows[0]] <= value:
             break

@@ -105,6 +105,20 @@ def distribution(value: ArrayLike | None, size: int, what: str) -> Float[Array, 
     return weights / total
 
 
+NO_WEIGHT = 1e-25  # a member below it changes nothing but the range of the numbers
+
+
+def weighted_members(
+    weights: ArrayLike | None, *probs: Float[Array, "E _ K"]
+) -> tuple[Float[Array, " F"], list[Float[Array, "F _ K"]]]:
+    """The weights, and the predictions of the members that have any: the others say nothing."""
+    w = distribution(weights, len(probs[0]), "weights")
+    kept = w > NO_WEIGHT
+    if kept.all():
+        return w, list(probs)
+    return w[kept] / w[kept].sum(), [p[kept] for p in probs]
+
+
 def matrix(value: ArrayLike, what: str, rows: int | None = None, columns: int | None = None) -> Float[Array, "N H"]:
     """A finite two-dimensional array (items, features), with a given number of rows or columns where they are known."""
     array = _floats(value, what)
@@ -128,10 +142,11 @@ def batch_size(n: object, available: int) -> int:
     return int(n)
 
 
-def within(value: float, what: str, low: float, high: float = np.inf, *, open_low: bool = False) -> float:
+def within(value: object, what: str, low: float, high: float = np.inf, *, open_low: bool = False) -> float:
     """A number in [low, high], or (low, high] with open_low."""
-    fits = np.isfinite(value) and (low < value if open_low else low <= value) and value <= high
-    if not fits:
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    found = float(value) if number else np.nan  # type: ignore[arg-type]
+    if not (np.isfinite(found) and (low < found if open_low else low <= found) and found <= high):
         bracket = "(" if open_low else "["
         raise InputError(
             what,
@@ -139,9 +154,18 @@ def within(value: float, what: str, low: float, high: float = np.inf, *, open_lo
             got=repr(value),
             fix="Choose another value.",
         )
-    return float(value)
+    return found
+
+
+def whole(value: object, what: str, low: int) -> int:
+    """A whole number, at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise InputError(what, expected=f"a whole number, at least {low}", got=repr(value), fix="Choose another value.")
+    return int(value)
 
 
 def generator(seed: Seed) -> np.random.Generator:
-    """A generator from a seed; a generator is passed through."""
-    return np.random.default_rng(seed)
+    """A generator from a seed, a whole number from 0 on; a generator is passed through."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    return np.random.default_rng(whole(seed, "seed", 0))

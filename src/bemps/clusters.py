@@ -1,5 +1,8 @@
 """Batches from embeddings alone: representatives of clusters, and the most typical items (TypiClust)."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -38,26 +41,28 @@ def typiclust(
     labels = cluster_labels(everything.astype(np.float64), count, rng)
     held = np.bincount(labels[N:], minlength=count)
     members = [np.flatnonzero(labels[:N] == i) for i in range(count)]
-    order = [_by_typicality(embeddings, rows) for rows in members]
-    picks, scores = _visit(members, order, held, n)
+    picks, scores = _visit(members, partial(_by_typicality, embeddings), held, n)
     stands = tuple(members[labels[i]] for i in picks)
     return Selection(np.array(picks), np.array(scores), stands)
 
 
 def _visit(
     members: list[Int[Array, " _"]],
-    order: list[tuple[Int[Array, " _"], Float[Array, " _"]]],
+    typical: Callable[[Int[Array, " _"]], tuple[Int[Array, " _"], Float[Array, " _"]]],
     held: Int[Array, " C"],
     n: int,
 ) -> tuple[list[int], list[float]]:
     """Cluster after cluster, the most typical item not taken yet; each pick counts as a label of its cluster."""
     labels = held.astype(int).copy()
     used = np.zeros(len(members), int)
+    order: dict[int, tuple[Int[Array, " _"], Float[Array, " _"]]] = {}
     picks: list[int] = []
     scores: list[float] = []
     while len(picks) < n:
         open_clusters = [i for i, rows in enumerate(members) if used[i] < len(rows)]
         best = min(open_clusters, key=lambda i: (len(members[i]) < SMALLEST_CLUSTER, labels[i], -len(members[i])))
+        if best not in order:
+            order[best] = typical(members[best])
         items, typicality = order[best]
         picks.append(int(items[used[best]]))
         scores.append(float(typicality[used[best]]))

@@ -29,8 +29,8 @@ class MissingExtra(BempsError, ImportError):
 def unknown_name(what: str, name: object, valid: Iterable[str], where: str = "") -> InputError:
     """The error for a name that is not in a table, with the nearest name that is."""
     names = sorted(valid)
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)
-    hint = f"Did you mean {near[0]!r}?" if near else "There is nothing to choose from."
+    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.4)
+    hint = f"Did you mean {near[0]!r}?" if near else ""
     return InputError(
         what, expected=f"one of {', '.join(names) or 'none'}", got=repr(name), fix=f"{hint} {where}".strip()
     )

@@ -20,7 +20,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Limits:
-    """memory: bytes of working space a call may take beside its result; threads: how many run at once."""
+    """memory: bytes of working space that blocks aim for, beside inputs and results; threads: how many run at once.
+
+    The blocks of expected gains keep to it; batch rules (k-means, BatchBALD, k-centre) copy the rows they work on.
+    """
 
     memory: int = 512 * 2**20
     threads: int = 1
@@ -47,10 +50,11 @@ def limits(*, memory: int | None = None, threads: int | None = None) -> Iterator
         memory=old.memory if memory is None else memory,
         threads=old.threads if threads is None else (threads or os.cpu_count() or 1),
     )
-    if new.memory < 2**20 or new.threads < 1:
+    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (new.memory, new.threads))
+    if not whole or new.memory < 2**20 or new.threads < 1:
         raise InputError(
             "limits",
-            expected="memory of at least 1 MiB (in bytes) and threads >= 0",
+            expected="memory of at least 1 MiB (in bytes) and threads >= 0, whole numbers",
             got=f"memory={memory}, threads={threads}",
             fix="Leave out what should stay as it is.",
         )

@@ -40,6 +40,11 @@ def select(
     10
     """
     members = None if probs is None else checks.probabilities(probs)
+    points = _estimation(members, estimation)
+    w = None
+    if members is not None:
+        w, (members, *rest) = checks.weighted_members(weights, members, *([] if points is None else [points]))
+        points = rest[0] if rest else None
     given = {"features": features, "embeddings": embeddings, "surprisal": surprisal}
     size = _pool_size(members, given)
     own = {name: _rows(value, name, size) for name, value in given.items()}
@@ -48,15 +53,15 @@ def select(
         size=size,
         rng=checks.generator(seed),
         probs=members,
-        weights=None if members is None else checks.distribution(weights, len(members), "weights"),
-        estimation=_estimation(members, estimation),
+        weights=w,
+        estimation=points,
         features=own["features"],
         embeddings=own["embeddings"],
         surprisal=own["surprisal"],
-        labelled_features=_like(labelled_features, "labelled_features", own["features"]),
-        labelled_embeddings=_like(labelled_embeddings, "labelled_embeddings", own["embeddings"]),
-        labelled_probs=_labelled_probs(labelled_probs, labelled_features),
-        estimation_features=_like(estimation_features, "estimation_features", own["features"]),
+        labelled_features=_like(labelled_features, "labelled_features", own["features"], "features"),
+        labelled_embeddings=_like(labelled_embeddings, "labelled_embeddings", own["embeddings"], "embeddings"),
+        labelled_probs=_labelled_probs(labelled_probs, labelled_features, members),
+        estimation_features=_estimation_features(estimation_features, points, own["features"]),
     )
     return run(strategy, context, **options)
 
@@ -79,11 +84,25 @@ def _rows(value: ArrayLike | None, name: str, size: int) -> Array | None:
     return None if value is None else checks.matrix(value, name, rows=size)
 
 
-def _like(value: ArrayLike | None, name: str, candidates: Array | None) -> Array | None:
+def _like(value: ArrayLike | None, name: str, candidates: Array | None, of: str) -> Array | None:
     """The same kind of vector for other items: as many columns as the candidates have."""
     if value is None:
         return None
-    return checks.matrix(value, name, columns=None if candidates is None else candidates.shape[1])
+    if candidates is None:
+        raise InputError(
+            name, expected=f"{of} of the candidates beside it", got="none", fix=f"Pass {of}=..., or leave {name} out."
+        )
+    return checks.matrix(value, name, columns=candidates.shape[1])
+
+
+def _estimation_features(value: ArrayLike | None, points: Array | None, features: Array | None) -> Array | None:
+    if value is not None and points is None:
+        fix = "Pass estimation=..., or leave estimation_features out."
+        raise InputError("estimation_features", expected="the estimation pool beside it", got="none", fix=fix)
+    found = _like(value, "estimation_features", features, "features")
+    return (
+        found if found is None or points is None else checks.matrix(found, "estimation_features", rows=points.shape[1])
+    )
 
 
 def _estimation(probs: Array | None, estimation: ArrayLike | None) -> Array | None:
@@ -95,8 +114,13 @@ def _estimation(probs: Array | None, estimation: ArrayLike | None) -> Array | No
     return points
 
 
-def _labelled_probs(value: ArrayLike | None, labelled: ArrayLike | None) -> Array | None:
+def _labelled_probs(value: ArrayLike | None, labelled: ArrayLike | None, probs: Array | None) -> Array | None:
     if value is None:
         return None
-    rows = checks.matrix(value, "labelled_probs", rows=None if labelled is None else len(np.asarray(labelled)))
+    rows = checks.matrix(
+        value,
+        "labelled_probs",
+        rows=None if labelled is None else len(np.asarray(labelled)),
+        columns=None if probs is None else probs.shape[2],
+    )
     return checks.probabilities(rows[None], "labelled_probs")[0].astype(np.float64) if len(rows) else rows

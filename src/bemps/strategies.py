@@ -55,7 +55,7 @@ def _random(context: Context) -> Selection:
 def _by_rule(scores: Float[Array, " N"], context: Context, rule: str, beta: float) -> Selection:
     if rule == "top":
         picks = batch.top(scores, context.n, context.rng)
-    elif rule in batch.STOCHASTIC:
+    elif isinstance(rule, str) and rule in batch.STOCHASTIC:
         picks = batch.stochastic(scores, context.n, context.rng, kind=rule, beta=beta)
     else:
         raise unknown_name("rule", rule, ["top", *batch.STOCHASTIC])
@@ -74,7 +74,7 @@ def _uncertainty(
 
 def _batchbald(context: Context, *, samples: int = 10_000) -> Selection:
     probs, weights = context.members()
-    size = int(checks.within(samples, "samples", 1))
+    size = checks.whole(samples, "samples", 1)
     return Selection(*batchbald(probs, weights, context.n, context.rng, samples=size))
 
 
@@ -93,7 +93,7 @@ def _points(context: Context, score: ScoreLike, estimation_size: int | None) -> 
     if estimation_size is None:
         free = isinstance(find_score(score), Brier | Quadratic) and pairs <= ESTIMATION_SIZE
         estimation_size = context.size if free else ESTIMATION_SIZE
-    size = int(checks.within(estimation_size, "estimation_size", 1))
+    size = checks.whole(estimation_size, "estimation_size", 1)
     return probs if size >= context.size else probs[:, context.sample(size)]
 
 
@@ -147,7 +147,10 @@ def _gain_joint(context: Context, *, samples: int = 256, candidates: int | None 
     points = _points(context, "brier", None)
     half = brier_half(points, weights)
     alone = quadratic_scores(probs, half.T @ half, weights)
-    size = max(1_000, 20 * context.n) if candidates is None else max(context.n, candidates)
+    size = max(1_000, 20 * context.n)
+    if candidates is not None:
+        size = max(context.n, checks.whole(candidates, "candidates", 1))
+    checks.whole(samples, "samples", 1)
     kept = batch.top(alone, min(size, context.size), context.rng)
     picks, values = joint_greedy(probs[:, kept], context.n, half, weights, samples=samples, rng=context.rng)
     return Selection(kept[picks], values)
@@ -161,7 +164,8 @@ def _wmocu(context: Context, *, c: float = 1.0, T: float = 0.5, estimation_size:
     probs, weights = context.members()
     points = _points(context, "zero-one", estimation_size)
     uniform = np.full(points.shape[1], 1 / points.shape[1])
-    return _diverse(context, baselines.wmocu_gain(probs, points, weights, uniform, c=c), T)
+    gain = baselines.wmocu_gain(probs, points, weights, uniform, c=checks.within(c, "c", 0))
+    return _diverse(context, gain, T)
 
 
 # -- from features and embeddings -------------------------------------------------------------------------------------
@@ -200,7 +204,7 @@ def _linear(
     white = laplace.whitener(labelled.astype(np.float64), d, l2=l2, temperature=temperature)
     here = laplace.Linear((features @ white).astype(features.dtype), q)
     if context.estimation is None:
-        return here, here[context.sample(int(checks.within(estimation_size, "estimation_size", 1)))]
+        return here, here[context.sample(checks.whole(estimation_size, "estimation_size", 1))]
     points = context.need("estimation_features")
     there_q = mean_prediction(context.estimation, context.members()[1])
     return here, laplace.Linear((points @ white).astype(features.dtype), there_q)
@@ -231,7 +235,7 @@ def _margin_km(context: Context, *, pool: int = 10) -> Selection:
     margins = baselines.margin(*context.members())
     if context.n == 1:
         return _by_rule(margins, context, "top", 1.0)
-    size = max(context.n, int(checks.within(pool, "pool", 1)) * context.n)
+    size = max(context.n, checks.whole(pool, "pool", 1) * context.n)
     near = batch.top(margins, min(size, context.size), context.rng)
     return clusters.nearest_to_centres(context.representation()[0], context.n, context.rng, near)
 
@@ -317,9 +321,12 @@ def run(strategy: str | Strategy, context: Context, **options: object) -> Select
 
 
 def _checked(selection: Selection, context: Context) -> Selection:
-    indices = np.asarray(selection.indices)
-    fits = indices.shape == (context.n,) and len(np.unique(indices)) == context.n
-    if not fits or indices.min() < 0 or indices.max() >= context.size:
+    if not isinstance(selection, Selection):
+        got, fix = type(selection).__name__, "A strategy returns Selection(indices, scores)."
+        raise InputError("strategy", expected="a Selection", got=got, fix=fix)
+    indices, scores = np.asarray(selection.indices), np.asarray(selection.scores)
+    fits = indices.shape == scores.shape == (context.n,) and indices.dtype.kind in "iu"
+    if not fits or len(np.unique(indices)) != context.n or indices.min() < 0 or indices.max() >= context.size:
         raise InputError(
             "strategy",
             expected=f"{context.n} different positions from 0 to {context.size - 1}",

@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "bemps"
 ROOMS = [
     ["cli"],
     ["bench"],
-    ["demo", "curves_page"],
+    ["demo"],
     ["report"],
     ["statistics"],
     ["experiments"],

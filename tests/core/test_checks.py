@@ -83,11 +83,30 @@ def test_bad_batch_sizes(n):
         ({"strategy": "bald", "rule": "powr"}, "Did you mean 'power'"),
         ({"strategy": "coremse", "compat": "oficial"}, "Did you mean 'official'"),
         ({"strategy": lambda context: bemps.Selection(np.array([0, 0]), np.zeros(2))}, "2 different positions"),
+        ({"strategy": "coremse-joint", "samples": 0}, "samples: expected a whole number"),
+        ({"strategy": "wmocu", "c": float("nan")}, "c: expected a number"),
+        ({"labelled_embeddings": np.ones((2, 2))}, "embeddings of the candidates beside it"),
+        ({"features": np.ones((4, 2)), "estimation_features": np.ones((4, 2))}, "the estimation pool beside it"),
+        (
+            {"features": np.ones((4, 2)), "estimation": GOOD, "estimation_features": np.ones((3, 2))},
+            "estimation_features: expected an array \\(4, features\\)",
+        ),
+        ({"labelled_probs": np.full((2, 2), 0.5)}, "labelled_probs: expected an array \\(items, 3\\)"),
+        ({"seed": -1}, "seed: expected a whole number"),
     ],
 )
 def test_bad_arguments_of_select(arguments, message):
     with pytest.raises(bemps.InputError, match=message):
         bemps.select(GOOD, 2, **arguments)
+
+
+def test_numbers_of_the_wrong_kind():
+    for bad in ("abc", None, True, float("nan"), [1]):
+        with pytest.raises(bemps.InputError, match="T: expected a number"):
+            checks.within(bad, "T", 0, 1)
+    for bad in (2.7, "3", True, 0):
+        with pytest.raises(bemps.InputError, match="size: expected a whole number"):
+            checks.whole(bad, "size", 1)
 
 
 def test_no_probabilities_and_nothing_else():

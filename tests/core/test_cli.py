@@ -70,7 +70,11 @@ def test_select_writes_json_and_takes_named_arrays_and_options(files):
         (["missing.npy", "-n", "2"], "a .npy or .npz file"),
         (["text.npy", "-n", "2"], "a .npy or .npz file"),
         (["objects.npy", "-n", "2"], "a .npy or .npz file"),
-        (["odd.npz", "-n", "2"], "probs among them"),
+        (["odd.npz", "-n", "2"], "arrays named probs"),
+        (["broken.npz", "-n", "2"], "a .npy or .npz file"),
+        (["probs.npy", "-n", "2", "-o", "n=4"], "an option of the strategy"),
+        (["probs.npy", "-n", "2", "--seed", "-1"], "seed: expected a whole number"),
+        (["probs.npy", "-n", "2", "--out", "nowhere/next.csv"], "an existing folder"),
     ],
 )
 def test_select_refuses_in_one_sentence(files, arguments, message, monkeypatch):
@@ -79,11 +83,22 @@ def test_select_refuses_in_one_sentence(files, arguments, message, monkeypatch):
     (folder / "text.npy").write_text("not an array")
     np.save(folder / "objects.npy", np.array([{"a": 1}]), allow_pickle=True)
     np.savez(folder / "odd.npz", p=arrays["probs"])
+    (folder / "broken.npz").write_bytes((folder / "both.npz").read_bytes()[:200])
     result = run(app, ["select", *arguments])
     assert result.exit_code == 2
     assert message in result.stderr.replace("\n", " ")
     assert "Traceback" not in result.output
     assert not (folder / "next.xlsx").exists()
+
+
+def test_select_without_a_model_yet(files):
+    folder, _ = files
+    np.savez(folder / "cold.npz", embeddings=np.random.default_rng(0).normal(size=(20, 3)))
+    for strategy in ("typiclust", "coreset"):
+        out = folder / f"{strategy}.json"
+        result = run(app, ["select", str(folder / "cold.npz"), "-n", "3", "--strategy", strategy, "--out", str(out)])
+        assert result.exit_code == 0, result.output
+        assert np.isfinite(json.loads(out.read_text())["scores"]).all()
 
 
 def test_demo_learns_and_writes_its_page(tmp_path):

@@ -192,3 +192,39 @@ def test_a_custom_g_must_reduce_the_last_axis():
     probs = predictions(np.random.default_rng(0), 3, 4, 2)
     with pytest.raises(bemps.InputError, match="one number per row"):
         bemps.expected_gain(probs, score=Custom(lambda p: p**2))
+
+
+@pytest.mark.parametrize("weight", [0.0, 1e-45, 1e-39, 1e-30])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", ["brier", "log", "spherical"])
+def test_a_member_of_no_weight_says_nothing(name, weight, dtype):
+    """An outlier whom nobody believes: neither NaN from its ratios, nor a loss of accuracy for the others."""
+    rng = np.random.default_rng(0)
+    probs = predictions(rng, 3, 12, 3, apart=1e-4, dtype=dtype)
+    odd = np.zeros((1, 12, 3), dtype)
+    odd[..., 2] = 1
+    with_odd = np.concatenate([probs, odd])
+    gain = bemps.expected_gain(with_odd, score=name, weights=[1, 1, 1, weight])
+    alone = bemps.expected_gain(probs, score=name)
+    agree(gain.scores, alone.scores, 1e-9 if weight == 0 else 1e-4)
+    agree(gain.matrix(), alone.matrix(), 1e-6 if weight == 0 else 1e-4)
+    assert bemps.remaining_gain(with_odd, score=name, weights=[1, 1, 1, 0]) == bemps.remaining_gain(probs, score=name)
+    for strategy in ("coremse", "corelog", "bald", "coremse-joint", "batchbald"):
+        assert len(bemps.select(with_odd, 3, strategy, weights=[1, 1, 1, weight])) == 3
+
+
+@pytest.mark.parametrize("name", ["brier", "log"])
+def test_estimation_points_of_no_weight_do_not_count_in_the_error(name):
+    rng = np.random.default_rng(1)
+    probs, points = predictions(rng, 4, 6, 3), predictions(rng, 4, 5, 3)
+    some = bemps.expected_gain(probs, points, score=name, estimation_weights=[1, 1, 0, 0, 0])
+    agree(some.standard_error, bemps.expected_gain(probs, points[:, :2], score=name).standard_error, 1e-9)
+    assert np.isinf(
+        bemps.expected_gain(probs, points, score=name, estimation_weights=[0, 1, 0, 0, 0]).standard_error
+    ).all()
+
+
+def test_the_matrix_has_the_type_of_the_candidates():
+    probs = predictions(np.random.default_rng(0), 3, 5, 2, dtype=np.float32)
+    for name in ("brier", "log", "spherical"):
+        assert bemps.expected_gain(probs, probs.astype(np.float64), score=name).matrix().dtype == np.float32

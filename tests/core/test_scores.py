@@ -124,3 +124,24 @@ def test_a_score_is_found_by_name_object_or_function():
 def test_beta_is_for_two_classes():
     with pytest.raises(bemps.InputError, match="K=2"):
         bemps.expected_gain(np.full((2, 4, 3), 1 / 3), score="beta")
+
+
+def test_zeros_in_a_forecast_do_no_harm():
+    for rule in (Power(0.5), Power(3.0), Spherical(), Brier()):
+        certain = np.array([0.0, 1.0])
+        assert np.isfinite(rule.S(certain, 1))
+        assert rule.S(certain, 1) == pytest.approx(rule.G(certain))
+        assert np.isfinite(rule.divergence(np.array([0.0, 0.3, 0.7]), np.array([0.0, 0.5, 0.5])))
+
+
+def test_a_g_that_is_not_finite_is_refused():
+    bad = lambda p: (p * np.log(p)).sum(-1)  # noqa: E731
+    with np.errstate(all="ignore"):
+        with pytest.raises(bemps.InputError, match="xlogy"):
+            bemps.expected_gain(np.array([[[1.0, 0.0]], [[1.0, 0.0]]]), score=bad)
+        with pytest.raises(bemps.InputError, match="xlogy"):
+            bemps.check_convexity(bad, 3)
+    with pytest.raises(bemps.InputError, match="above the chord"):
+        bemps.check_convexity(lambda p: -1e-6 * (p**2).sum(-1), 3)
+    with pytest.raises(bemps.InputError, match="K: expected a whole number"):
+        bemps.check_convexity("brier", 1)

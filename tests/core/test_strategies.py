@@ -144,3 +144,13 @@ def test_stochastic_rules_differ_by_seed_and_prefer_high_scores(name):
     assert len({tuple(sorted(p.indices)) for p in picks}) == 20
     random = np.mean([bemps.select(probs, 20, name, rule="power", beta=0.0, seed=s).scores for s in range(20)])
     assert np.mean([p.scores for p in picks]) > random
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_number_of_threads_changes_nothing(name):
+    given = everything(np.random.default_rng(4), N=300)
+    picks = []
+    for threads in (1, 3):
+        with bemps.limits(threads=threads):
+            picks.append(bemps.select(n=12, strategy=name, seed=1, **given).indices.tolist())
+    assert picks[0] == picks[1]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, log_loss
 
-from bemps.experiments.measures import calibration_error, measures, peak_memory_mb, restart_peak
+from bemps.experiments.measures import measures, peak_memory_mb, restart_peak
 
 
 @pytest.fixture
@@ -28,10 +28,9 @@ def test_an_impossible_label_costs_much_but_not_everything():
 
 
 def test_calibration_error_by_hand():
-    probs = np.array([[0.6, 0.4], [0.6, 0.4], [0.9, 0.1], [0.9, 0.1]])
-    labels = np.array([0, 1, 0, 0])  # half right at .6, all right at .9
-    assert calibration_error(probs, labels, bins=2) == pytest.approx((abs(0.5 - 0.6) + abs(1 - 0.9)) / 2)
-    assert calibration_error(probs, labels, bins=1) == pytest.approx(0)
+    probs = np.array([[0.6, 0.4]] * 10 + [[0.9, 0.1]] * 10)
+    labels = np.array([0, 1] * 5 + [0] * 10)  # half right at .6, all right at .9
+    assert measures(probs, labels)["ece"] == pytest.approx((abs(0.5 - 0.6) + abs(1 - 0.9)) / 2)
 
 
 def test_peak_memory_sees_an_array_come_and_go():

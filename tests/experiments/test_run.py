@@ -168,6 +168,7 @@ def test_the_last_batch_is_what_is_left_of_the_budget(tmp_path):
         ({"budgett": 10}, "budget"),
         ({"budget": 5000}, "Lower --budget"),
         ({"seeds": "many"}, "whole number"),
+        ({"text": "body"}, "a file of your own"),
     ],
 )
 def test_mistakes_are_refused_before_anything_is_written(tmp_path, settings, message):

@@ -1,4 +1,4 @@
-"""The command line: `bemps demo | run | report | select | strategies | bench`, each with a --help that a newcomer can follow."""
+"""The command line, one file a command; each has a --help that a newcomer can follow."""
 
 import typer
 

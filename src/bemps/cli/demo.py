@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from bemps.cli.failures import plainly
-from bemps.curves_page import page
+from bemps.cli.failures import plainly, writable
 from bemps.demo import Curves, Setting, learning_curves
+from bemps.report import curves_page
 
 
 def demo(
@@ -26,6 +26,8 @@ def demo(
     """
     console = Console()
     setting = Setting(seeds=seeds, batch=batch, rounds=rounds)
+    with plainly():
+        writable(out)
     with plainly(), _bar(console) as bar:
         task = bar.add_task("starting", total=setting.steps)
         curves = learning_curves(
@@ -37,13 +39,13 @@ def demo(
     console.print(_table(curves))
     console.print(_sentence(curves))
     out.write_text(
-        page(
+        curves_page(
             "bemps demo: digits",
             _sentence(curves),
-            f"Mean test accuracy over {seeds} seeds, bands of one standard error; ten logistic regressions with "
-            f"Bayesian-bootstrap weights; the same initial labels for every strategy at a seed.",
             curves.labels,
             curves.accuracy,
+            note=f"Mean test accuracy over {seeds} seeds with 95 % bands; ten logistic regressions with "
+            f"Bayesian-bootstrap weights; the same initial labels for every strategy at a seed.",
         ),
         encoding="utf-8",
     )
@@ -66,7 +68,8 @@ def _table(curves: Curves) -> Table:
     table.add_column("labels", justify="right")
     for name in curves.accuracy:
         table.add_column(name, justify="right")
-    for place in range(0, len(curves.labels), 2):
+    last = len(curves.labels) - 1
+    for place in [*range(0, last, 2), last]:
         row = [f"{values.mean(0)[place]:.3f}" for values in curves.accuracy.values()]
         table.add_row(str(curves.labels[place]), *row)
     return table

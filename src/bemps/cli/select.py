@@ -7,11 +7,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
+from zipfile import BadZipFile
 
 import numpy as np
 import typer
 
-from bemps.cli.failures import plainly
+from bemps.cli.failures import plainly, writable
 from bemps.errors import InputError
 from bemps.selection import select as select_items
 from bemps.types import Array, Selection
@@ -28,6 +29,7 @@ ARRAYS = (
     "labelled_probs",
     "estimation_features",
 )
+RESERVED = {*ARRAYS, "n", "strategy", "seed"}  # what has a flag of its own
 Given = Annotated[Path | None, typer.Option(help=".npy file; see the array of that name below")]
 
 
@@ -94,20 +96,19 @@ def select(
             out.write_text(text)
 
 
-def _arrays(path: Path) -> dict[str, Array]:
+def _arrays(path: Path) -> dict[str, Array | None]:
     """The arrays of the main file: probs alone (.npy), or by name (.npz)."""
     loaded = _load(path, "PROBS")
     if isinstance(loaded, np.ndarray):
         return {"probs": loaded}
-    unknown = sorted(set(loaded) - set(ARRAYS))
-    if unknown or "probs" not in loaded:
+    if not loaded or set(loaded) - set(ARRAYS):
         raise InputError(
             str(path),
-            expected=f"arrays named {', '.join(ARRAYS)}, probs among them",
+            expected=f"arrays named {', '.join(ARRAYS)}",
             got=", ".join(sorted(loaded)) or "no array",
             fix="Save it with np.savez(file, probs=..., features=...).",
         )
-    return loaded
+    return {"probs": None} | loaded
 
 
 def _single(path: Path, name: str) -> Array:
@@ -127,9 +128,10 @@ def _single(path: Path, name: str) -> Array:
 def _load(path: Path, what: str) -> Array | dict[str, Array]:
     """A .npy or .npz file, never unpickled."""
     try:
-        loaded = np.load(path, allow_pickle=False)
-        return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
-    except (OSError, ValueError, EOFError) as error:
+        with path.open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
         raise InputError(
             what,
             expected="a .npy or .npz file of numbers",
@@ -140,8 +142,13 @@ def _load(path: Path, what: str) -> Array | dict[str, Array]:
 
 def _option(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
-    if not equals:
-        raise InputError("--option", expected="NAME=VALUE", got=repr(text), fix="For example: --option T=0.3")
+    if not equals or name.strip() in RESERVED:
+        raise InputError(
+            "--option",
+            expected="NAME=VALUE with an option of the strategy",
+            got=repr(text),
+            fix="For example: --option T=0.3; what bemps select has a flag for is given by that.",
+        )
     try:
         return name.strip(), json.loads(value)
     except json.JSONDecodeError:
@@ -149,6 +156,8 @@ def _option(text: str) -> tuple[str, object]:
 
 
 def _writer(out: Path | None) -> Callable[[Selection], str]:
+    if out is not None:
+        writable(out)
     if out is None or out.suffix == ".csv":
         return as_csv
     if out.suffix == ".json":
@@ -172,4 +181,4 @@ def as_json(chosen: Selection) -> str:
     """One object with indices, scores and clusters."""
     clusters = None if chosen.clusters is None else [cluster.tolist() for cluster in chosen.clusters]
     parts = {"indices": chosen.indices.tolist(), "scores": chosen.scores.tolist(), "clusters": clusters}
-    return json.dumps(parts) + "\n"
+    return json.dumps(parts, allow_nan=False) + "\n"

@@ -67,6 +67,8 @@ def config_of(settings: Mapping[str, Any]) -> Config:
     columns = {name: given[name] for name in COLUMNS if name in given}
     if "dataset" not in given:
         raise InputError("dataset", expected="a name or a file", got="none", fix="For example: --dataset digits")
+    chosen = [source_of(one, columns) for one in _listed(given["dataset"])]
+    _refuse_idle(columns, chosen)
     lists = {
         "models": _texts(given, "model"),
         "strategies": _texts(given, "strategies"),
@@ -74,7 +76,7 @@ def config_of(settings: Mapping[str, Any]) -> Config:
         "seeds": _seeds(given.get("seeds")),
     }
     return Config(
-        _different([source_of(one, columns) for one in _listed(given["dataset"])]),
+        _different(chosen),
         **{name: values for name, values in lists.items() if values is not None},  # type: ignore[arg-type]
         budget=_whole(given.get("budget", 100), "budget", 1),
         initial=None if "initial" not in given else _whole(given["initial"], "initial", 2),
@@ -123,6 +125,17 @@ def _different(sources: Sequence[Source]) -> tuple[Source, ...]:
     if len(set(names)) < len(names):
         raise InputError("dataset", expected="different names", got=", ".join(names), fix="Rename one of the files.")
     return tuple(sources)
+
+
+def _refuse_idle(columns: Mapping[str, Any], sources: Sequence[Source]) -> None:
+    """Columns mean nothing to the known datasets: somebody expects them to be read from a file."""
+    if columns and all(source.known for source in sources):
+        raise InputError(
+            ", ".join(columns),
+            expected="a file of your own, of which these are settings",
+            got=f"only known datasets: {', '.join(source.name for source in sources)}",
+            fix="Remove them, or name the file (./digits where its name is also that of a known dataset).",
+        )
 
 
 def _texts(given: Mapping[str, Any], name: str) -> tuple[str, ...] | None:

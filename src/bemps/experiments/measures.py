@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Int
 
+from bemps.analysis.calibration import expected_calibration_error
 from bemps.types import Array
 
 SMALLEST = 1e-15  # probabilities below it count as it in the log loss, which else is infinite
@@ -14,7 +15,7 @@ MEASURES = ("accuracy", "f1", "brier", "log_loss", "ece")
 
 
 def measures(probs: Float[Array, "N K"], labels: Int[Array, " N"]) -> dict[str, float]:
-    """Accuracy, weighted F1, Brier score (sum over the classes), log loss and ECE, of predictions on a test set."""
+    """Accuracy, weighted F1, Brier score (sum over the classes), log loss, and ECE in ten bins of equal mass."""
     probs = probs.astype(np.float64)
     predicted = probs.argmax(1)
     true = probs[np.arange(len(labels)), labels]
@@ -23,7 +24,7 @@ def measures(probs: Float[Array, "N K"], labels: Int[Array, " N"]) -> dict[str, 
         "f1": weighted_f1(predicted, labels, probs.shape[1]),
         "brier": float(((probs**2).sum(1) - 2 * true + 1).mean()),
         "log_loss": float(-np.log(np.maximum(true, SMALLEST)).mean()),
-        "ece": calibration_error(probs, labels),
+        "ece": expected_calibration_error(probs, labels),
     }
 
 
@@ -32,13 +33,6 @@ def weighted_f1(predicted: Int[Array, " N"], labels: Int[Array, " N"], K: int) -
     true, said = np.bincount(labels, minlength=K), np.bincount(predicted, minlength=K)
     right = np.bincount(labels[predicted == labels], minlength=K)
     return float((true * 2 * right / np.maximum(true + said, 1)).sum() / len(labels))
-
-
-def calibration_error(probs: Float[Array, "N K"], labels: Int[Array, " N"], bins: int = 10) -> float:
-    """ECE: sum over bins of equal mass of share x |accuracy - mean confidence|."""
-    confidence, right = probs.max(1), probs.argmax(1) == labels
-    parts = np.array_split(np.argsort(confidence, kind="stable"), min(bins, len(labels)))
-    return float(sum(abs(right[part].sum() - confidence[part].sum()) for part in parts) / len(labels))
 
 
 def restart_peak() -> None:

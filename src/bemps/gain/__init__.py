@@ -44,8 +44,8 @@ def expected_gain(
     candidates = checks.probabilities(probs)
     points = candidates if estimation is None else checks.probabilities(estimation, "estimation")
     checks.same_members_and_classes(candidates, points, "estimation")
-    w = checks.distribution(weights, len(candidates), "weights")
     v = checks.distribution(estimation_weights, points.shape[1], "estimation_weights")
+    w, (candidates, points) = checks.weighted_members(weights, candidates, points)
     chosen = find_score(score)
     if isinstance(chosen, Brier | Quadratic):
         return quadratic_gain(candidates, points, chosen.root(points.shape[2]), w, v)
@@ -73,7 +73,7 @@ def remaining_gain(
 ) -> float:
     """Q_S(L): what could still be gained if the true member were known; no batch can gain more on the same pool."""
     points = checks.probabilities(estimation, "estimation")
-    w = checks.distribution(weights, len(points), "weights")
+    w, (points,) = checks.weighted_members(weights, points)
     v = checks.distribution(estimation_weights, points.shape[1], "estimation_weights")
     chosen = find_score(score)
     if isinstance(chosen, Brier | Quadratic):

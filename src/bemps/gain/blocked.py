@@ -94,7 +94,8 @@ class BlockedGain:
         return self._kernel(np.arange(block.start, block.stop))
 
     def _moments_of(self, rows: Float[Array, "n M"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
-        v, M = self._estimation_weights, self._kernel.M
+        v = self._estimation_weights
+        M = np.count_nonzero(v)
         exact = rows.astype(np.float64, copy=False)
         mean = exact @ v
         if M == 1:

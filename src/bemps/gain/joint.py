@@ -31,9 +31,9 @@ def joint_gain(
     candidates = checks.probabilities(probs)
     points = candidates if estimation is None else checks.probabilities(estimation, "estimation")
     checks.same_members_and_classes(candidates, points, "estimation")
-    w = checks.distribution(weights, len(candidates), "weights")
+    w, (candidates, points) = checks.weighted_members(weights, candidates, points)
     batch = _positions(indices, candidates.shape[1])
-    state = after_labelling(candidates, batch, w, int(checks.within(samples, "samples", 1)), checks.generator(seed))
+    state = after_labelling(candidates, batch, w, checks.whole(samples, "samples", 1), checks.generator(seed))
     half = brier_half(points, w)
     image = (state.posteriors - w) @ half.T  # R^T w = 0: the w only keeps small differences exact
     return float(state.chances @ (image * image).sum(1))
@@ -130,7 +130,9 @@ def _with_one_more(
 
 def _positions(indices: ArrayLike, N: int) -> Int[Array, " B"]:
     batch = np.asarray(indices)
-    fits = batch.ndim == 1 and batch.dtype.kind in "iu" and (batch.size == 0 or (batch.min() >= 0 and batch.max() < N))
+    if batch.size == 0:
+        return np.zeros(0, np.int64)
+    fits = batch.ndim == 1 and batch.dtype.kind in "iu" and batch.min() >= 0 and batch.max() < N
     if not fits or len(np.unique(batch)) != len(batch):
         raise InputError(
             "indices",

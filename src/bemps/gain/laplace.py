@@ -156,6 +156,6 @@ def _that_fit(here: Linear, there: Linear, n: int, score: str) -> Int[Array, " k
     room = max(n, current_limits().memory // (3 * M * here.z.dtype.itemsize))
     if room >= N:
         return np.arange(N)
-    blocks = slices(N, max(1, room // 2))
-    alone = np.concatenate([laplace_gain(here[block], there, score).mean(1) for block in blocks])
+    blocks = slices(N, max(1, 2**16 // M))
+    alone = np.concatenate(map_blocks(lambda block: laplace_gain(here[block], there, score).mean(1), blocks))
     return np.sort(np.argpartition(-alone, room)[:room])

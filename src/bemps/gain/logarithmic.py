@@ -65,9 +65,11 @@ class LogKernel:
     dtype: np.dtype[np.floating] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.dtype = np.result_type(self.probs, self.estimation)
+        self.dtype = self.probs.dtype
         there = _Points.of(self.estimation, self.weights)
-        single = self.dtype == np.float32 and _float32_is_enough(self.probs, there, self.weights)
+        single = np.result_type(self.probs, self.estimation) == np.float32 and _float32_is_enough(
+            self.probs, there, self.weights
+        )
         self._work = np.dtype(np.float32 if single else np.float64)
         self._columns = [self._column(there, part) for part in self._column_blocks()]
 
@@ -153,8 +155,9 @@ def _float32_is_enough(probs: Float[Array, "E N K"], there: _Points, weights: Fl
     r_ef = sum_y q a_e a_f; one promising candidate against all points bounds max V from below.
     """
     best, r_best = 0.0, None
-    for start in range(0, probs.shape[1], 65_536):
-        here = _Points.of(probs[:, start : start + 65_536], weights)
+    E, N, K = probs.shape
+    for block in slices(N, min(current_limits().memory // (64 * E * K), 65_536)):
+        here = _Points.of(probs[:, block], weights)
         size = np.einsum("nk,nke,e->n", here.mean, here.ratios**2, weights)  # sum_e w_e r_ee
         top = int(size.argmax())
         if size[top] > best:

@@ -8,9 +8,12 @@ E members, N items, K classes; p (E,N,K), w (E,).
 After label y at x_n the weights are w_e (1 + a[e,n,y]); sum_e w_e a[e,n,y] = 0.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Float
 
+from bemps.limits import current_limits, map_blocks, slices
 from bemps.types import Array
 
 
@@ -39,7 +42,21 @@ def phi_series(t: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return t * t * (0.5 + t * (-1 / 6 + t * (1 / 12 + t * (-1 / 20 + t / 30))))
 
 
+def over_items(
+    function: Callable[[Float[Array, "E n K"]], Float[Array, " n"]], probs: Float[Array, "E N K"]
+) -> Float[Array, " N"]:
+    """A function of each item's predictions, on blocks of items: bounded memory, all threads."""
+    E, N, K = probs.shape
+    bounds = current_limits()
+    step = max(1, min(bounds.memory // bounds.threads, 2**24) // (64 * E * K))
+    return np.concatenate(map_blocks(lambda block: function(probs[:, block]), slices(N, step)))
+
+
 def mutual_information(probs: Float[Array, "E N K"], weights: Float[Array, " E"]) -> Float[Array, " N"]:
     """I(y; theta | x_n) = H(q) - sum_e w_e H(p_e) = sum_{e,k} w_e q phi(a): every term >= 0 (BALD)."""
-    mean = mean_prediction(probs, weights)
-    return np.einsum("e,nk,enk->n", weights, mean, phi(ratio_to_mean(probs, mean)))
+
+    def of(p: Float[Array, "E n K"]) -> Float[Array, " n"]:
+        mean = mean_prediction(p, weights)
+        return np.einsum("e,nk,enk->n", weights, mean, phi(ratio_to_mean(p, mean)))
+
+    return over_items(of, probs)

@@ -70,7 +70,7 @@ class QuadraticGain:
     @cached_property
     def standard_error(self) -> Float[Array, " N"]:
         """Standard error of `scores` when the estimation points are a sample of p(x'); inf for a single point."""
-        M = self._estimation.shape[1]
+        M = np.count_nonzero(self._estimation_weights)
         if M == 1:
             return np.full(self._probs.shape[1], np.inf)
         centre = self._pair_sum(self._estimation_weights)

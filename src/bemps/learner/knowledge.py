@@ -22,6 +22,7 @@ class Knowledge:
         self.model, self._items, self._pool, self._seed = model, items, pool, seed
         self._version = -1
         self._vectors: Float[Array, "N H"] | None = None
+        self._told: tuple[int, Rows, Float[Array, "E n K"]] | None = None
         if isinstance(model, UsesPool) and model.pool is None:
             model.see_pool(items)
 
@@ -43,9 +44,11 @@ class Knowledge:
         return self.model
 
     def members(self, rows: Rows) -> tuple[Float[Array, "E n K"], Float[Array, " E"]]:
-        """Predictions of the members, and their weights."""
+        """Predictions of the members, and their weights; the last ones are kept, as a batch and its reasons ask twice."""
         model = self.fitted()
-        probs = model.predict(take(self._items, rows))
+        if self._told is None or self._told[0] != self._version or not np.array_equal(self._told[1], rows):
+            self._told = self._version, rows, model.predict(take(self._items, rows))
+        probs = self._told[2]
         return probs, model.weights if isinstance(model, HasWeights) else np.full(len(probs), 1 / len(probs))
 
     def most_probable(self, rows: Rows) -> Float[Array, "n K"]:

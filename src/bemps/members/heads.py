@@ -20,17 +20,17 @@ from bemps.members.devices import pick_device, torch_threads
 from bemps.members.fitted_heads import FittedHeads, masked
 from bemps.members.head_inputs import input_map
 from bemps.members.head_training import HeadRecipe, TrainedHeads, train_heads
+from bemps.members.logistic import principal_axes
 from bemps.members.posterior import RESAMPLERS, at_temperature, fitted_temperature, likelihood_weights, log_likelihood
 from bemps.members.spectral import SpectralMap
 from bemps.members.splits import SplitPlan, Validation, plan_splits
 from bemps.members.stacked_heads import draw_layers, stack_rows
+from bemps.members.strength import USUAL_NORM, best_norm
 from bemps.types import Array
 
 Encoder = Callable[[Items], Float[Array, "N H"]]
 POSTERIORS = ("ensemble", "dropout")
 WEIGHTINGS = ("uniform", "likelihood")
-
-NORM = 2.5  # of the inputs, root mean square: the scale that l2 = 1 is made for
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,8 @@ class HeadClassifier:
     posterior   ensemble (E heads) or dropout (one head, E masks, which stay until the next fit)
     hidden      units of the hidden layer; 0 is a linear head, None 64 units, or 256 under dropout masks
     inputs      spectral, standard, or a fitted SpectralMap
+    norm        root-mean-square norm of the inputs on the pool, which with `l2` sets the strength of the prior; None:
+                chosen from the labels in every fit, as for `SpectralLogistic`
     dropout     rate before the last layer; None is the default of the kind of head, see `Defaults`
     validation  none, dynamic, constant or Fixed(items, labels): what early stopping, `calibrate` and
                 `weighting="likelihood"` use
@@ -80,6 +82,7 @@ class HeadClassifier:
         posterior: str = "ensemble",
         hidden: int | None = None,
         inputs: str | SpectralMap = "spectral",
+        norm: float | None = None,
         dropout: float | None = None,
         validation: Validation = "none",
         resample: str = "none",
@@ -89,9 +92,16 @@ class HeadClassifier:
         device: str | None = None,
     ) -> None:
         self.pool, self.encode, self.members, self.posterior, self.hidden = pool, encode, members, posterior, hidden
-        self.inputs, self.dropout, self.validation, self.resample = inputs, dropout, validation, resample
+        self.inputs, self.norm, self.dropout, self.validation, self.resample = (
+            inputs,
+            norm,
+            dropout,
+            validation,
+            resample,
+        )
         self.calibrate, self.weighting, self.recipe, self.device = calibrate, weighting, recipe, device
         self.trained_: TrainedHeads | None = None
+        self.norm_ = 0.0
         self._fitted: FittedHeads | None = None
         self._weights: Float[Array, " E"] = np.ones(0)
         self._pool_map: SpectralMap | None = None
@@ -111,7 +121,9 @@ class HeadClassifier:
         vectors = self.embeddings(plan.items)
         with torch_threads(current_limits().threads):
             features = self._map(vectors[: len(labels)])
-            self.trained_ = self._train(NORM * features(vectors)[:, :-1], plan, len(classes), rng)
+            units = features(vectors)
+            self.norm_ = self._norm(units[: len(labels)], plan.labels[: len(labels)])
+            self.trained_ = self._train(self.norm_ * units[:, :-1], plan, len(classes), rng)
             self._fitted = self._validated(self._members(self.trained_, features, rng), vectors, plan)
         return self
 
@@ -187,6 +199,12 @@ class HeadClassifier:
             self._pool_map = input_map(self.inputs, self.embeddings(self.pool))
         return self._pool_map
 
+    def _norm(self, units: Float[Array, "L H"], labels: Int[Array, " L"]) -> float:
+        if self.norm is not None:
+            return within(self.norm, "norm", 0, open_low=True)
+        seen, codes = np.unique(labels, return_inverse=True)
+        return best_norm(principal_axes(units), codes, len(seen))[0] if len(seen) > 1 else USUAL_NORM
+
     def _train(self, vectors: Float[Array, "L H"], plan: SplitPlan, K: int, rng: np.random.Generator) -> TrainedHeads:
         seeds = member_seeds(len(plan.splits), rng)
         trained = self._train_once(vectors, plan, K, np.arange(len(seeds)), seeds[:, 0])
@@ -212,7 +230,7 @@ class HeadClassifier:
         held_out = [split.valid for split in splits]
         even = np.ones((len(splits), len(held_out[0])))
         valid = stack_rows(vectors, plan.labels, held_out, even, device) if even.size else None
-        layers = draw_layers(vectors.shape[1], self._units(), K, norm=NORM, rngs=rngs, device=device)
+        layers = draw_layers(vectors.shape[1], self._units(), K, norm=self.norm_, rngs=rngs, device=device)
         return train_heads(layers, train, valid, recipe=self._recipe(), dropout=self._rate(), rngs=rngs)
 
     def _members(self, trained: TrainedHeads, features: SpectralMap, rng: np.random.Generator) -> FittedHeads:
@@ -220,7 +238,7 @@ class HeadClassifier:
         if self.posterior == "dropout":
             kept = rng.random((self.members, layers[-1].weight.shape[2])) >= self._rate()
             layers = masked(layers, kept, self._rate())
-        return FittedHeads.of(layers, features, NORM)
+        return FittedHeads.of(layers, features, self.norm_)
 
     def _validated(self, fitted: FittedHeads, vectors: Float[Array, "L H"], plan: SplitPlan) -> FittedHeads:
         """The members at the temperatures that suit their validation parts, and their weights."""

@@ -1,0 +1,28 @@
+"""The benchmarks measure what they say, at small sizes."""
+
+import numpy as np
+
+import bemps
+from bemps.bench import broadcast, core
+from bemps.bench.measuring import Row, ensemble, peak_bytes
+
+
+def test_the_plain_form_is_the_gain_plus_a_constant_for_each_point():
+    probs, points = ensemble(4, 30, 3).astype(np.float64), ensemble(4, 20, 3, seed=1).astype(np.float64)
+    for plain, ours in ((broadcast.core_mse, bemps.core_mse(probs, points).matrix()),):
+        difference = plain(probs, points) - 4 * ours
+        assert np.allclose(difference, difference[0])
+    assert broadcast.core_log(probs, points).shape == (30, 20)
+
+
+def test_rows_tell_ratios_and_memory_is_seen():
+    assert Row("x", ours=2.0, theirs=8.0).ratio == 4.0
+    assert peak_bytes(lambda: np.ones(10**6)) >= 8 * 10**6
+
+
+def test_small_sizes_run(monkeypatch):
+    monkeypatch.setattr(core, "SHAPE", (3, 200, 20, 3))
+    monkeypatch.setattr(core, "_largest_points", lambda *_: 0)
+    rows = [*core.against_broadcast(1), *core.against_logarithm(1)]
+    assert len(rows) == 4
+    assert all(row.ours > 0 and row.theirs > 0 for row in rows)
