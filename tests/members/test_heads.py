@@ -12,7 +12,8 @@ from bemps.members.base import Diverged, UsesPool
 from bemps.members.fitted_heads import masked
 from bemps.members.head_inputs import standard_map
 from bemps.members.head_training import HeadRecipe, mean_losses, train_heads
-from bemps.members.heads import NORM, HeadClassifier
+from bemps.members.heads import HeadClassifier
+from bemps.members.linear import SpectralLogistic
 from bemps.members.posterior import likelihood_weights, log_likelihood
 from bemps.members.spectral import spectral_map
 from bemps.members.splits import Fixed
@@ -24,6 +25,7 @@ SHUFFLED = np.random.default_rng(0).permutation(len(DIGITS.target))
 X, Y = DIGITS.data[SHUFFLED].astype(np.float32), DIGITS.target[SHUFFLED].astype(np.int64)
 CLASSES = [str(digit) for digit in range(10)]
 CPU = torch.device("cpu")
+NORM = 2.5
 
 
 def rng(seed=0):
@@ -180,7 +182,9 @@ def test_not_worse_than_logistic_regression_on_the_same_features(labels, options
 def test_a_linear_head_finds_the_optimum_of_logistic_regression():
     features = spectral_map(X)
     recipe = HeadRecipe(epochs=600, learning_rate=0.3)
-    model = HeadClassifier(inputs=features, hidden=0, members=2, recipe=recipe).fit(X[:80], Y[:80], CLASSES, rng())
+    model = HeadClassifier(inputs=features, norm=NORM, hidden=0, members=2, recipe=recipe).fit(
+        X[:80], Y[:80], CLASSES, rng()
+    )
     inputs = NORM * features(X)[:, :-1]
     expected = LogisticRegression(tol=1e-8, max_iter=5000).fit(inputs[:80], Y[:80]).predict_proba(inputs[:300])
     assert np.abs(model.predict(X[:300]) - expected).max() < 2e-3
@@ -259,6 +263,7 @@ def test_members_that_diverge_twice_are_reported():
         ({"validation": "dynamics"}, "Did you mean 'dynamic'"),
         ({"members": 0}, "members"),
         ({"hidden": -1}, "hidden"),
+        ({"norm": 0.0}, "norm"),
         ({"posterior": "dropout", "dropout": 0.0}, "dropout"),
         ({"calibrate": True}, "held-out labels"),
         ({"weighting": "likelihood"}, "held-out labels"),
@@ -284,6 +289,14 @@ def test_items_that_are_not_vectors_are_refused():
 # Inputs and features
 
 
+def test_the_prior_gives_way_when_labels_are_many_and_easy():
+    """Half way to the norm of the final classifier on the same labels."""
+    model, final = fitted(HeadClassifier(X), labels=600), SpectralLogistic(X)
+    final.fit(X[:600], Y[:600], CLASSES, rng())
+    assert model.norm_ == pytest.approx(np.sqrt(2.5 * final.norm_))
+    assert model.norm_ > fitted(HeadClassifier(X), labels=20).norm_
+
+
 def test_standard_inputs_have_unit_norm_and_no_dead_coordinates():
     z = standard_map(X)(X)[:, :-1]
     assert z.shape[1] == (X.std(axis=0) > 0).sum() < X.shape[1]
@@ -300,7 +313,7 @@ def test_large_means_do_not_drown_the_differences():
 
 
 def test_inner_products_of_features_are_means_over_the_heads():
-    model = fitted(HeadClassifier(X, members=3, hidden=8))
+    model = fitted(HeadClassifier(X, members=3, hidden=8, norm=NORM))
     rows = model.features(X[:10])
     inputs = torch.from_numpy((NORM * spectral_map(X)(X[:10])[:, :-1].T[None]).astype(np.float32))
     units = penultimate(model.trained_.layers, inputs)
@@ -309,7 +322,7 @@ def test_inner_products_of_features_are_means_over_the_heads():
 
 
 def test_features_of_linear_and_masked_heads():
-    linear = fitted(HeadClassifier(X, hidden=0)).features(X[:5])
+    linear = fitted(HeadClassifier(X, hidden=0, norm=NORM)).features(X[:5])
     assert linear == pytest.approx(NORM * spectral_map(X)(X[:5])[:, :-1], abs=1e-5)
     assert fitted(HeadClassifier(X, posterior="dropout", hidden=12)).features(X[:5]).shape == (5, 12)
 

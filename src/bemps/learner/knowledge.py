@@ -44,7 +44,7 @@ class Knowledge:
         return self.model
 
     def members(self, rows: Rows) -> tuple[Float[Array, "E n K"], Float[Array, " E"]]:
-        """Predictions of the members, and their weights; the last ones are kept, as a batch and its reasons ask twice."""
+        """Predictions of the members, and their weights; the last are kept, as a batch and its reasons ask twice."""
         model = self.fitted()
         if self._told is None or self._told[0] != self._version or not np.array_equal(self._told[1], rows):
             self._told = self._version, rows, model.predict(take(self._items, rows))

@@ -63,7 +63,7 @@ class HeadClassifier:
     hidden      units of the hidden layer; 0 is a linear head, None 64 units, or 256 under dropout masks
     inputs      spectral, standard, or a fitted SpectralMap
     norm        root-mean-square norm of the inputs on the pool, which with `l2` sets the strength of the prior; None:
-                chosen from the labels in every fit, as for `SpectralLogistic`
+                half way, in logarithms, from 2.5 to what `SpectralLogistic` would choose for these labels
     dropout     rate before the last layer; None is the default of the kind of head, see `Defaults`
     validation  none, dynamic, constant or Fixed(items, labels): what early stopping, `calibrate` and
                 `weighting="likelihood"` use
@@ -203,7 +203,11 @@ class HeadClassifier:
         if self.norm is not None:
             return within(self.norm, "norm", 0, open_low=True)
         seen, codes = np.unique(labels, return_inverse=True)
-        return best_norm(principal_axes(units), codes, len(seen))[0] if len(seen) > 1 else USUAL_NORM
+        if len(seen) == 1:
+            return USUAL_NORM
+        best, _ = best_norm(principal_axes(units), codes, len(seen))
+        # All the way lowers the log loss further, but with few labels of hard data it costs F1.
+        return float(np.sqrt(USUAL_NORM * best))
 
     def _train(self, vectors: Float[Array, "L H"], plan: SplitPlan, K: int, rng: np.random.Generator) -> TrainedHeads:
         seeds = member_seeds(len(plan.splits), rng)
