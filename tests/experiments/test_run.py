@@ -320,6 +320,7 @@ def test_every_model_runs_on_rows(tmp_path, model):
     assert rows(tmp_path / "run")[-1]["accuracy"] > 0.5
 
 
+@pytest.mark.soak
 def test_the_harness_costs_little():
     """docs/experiments.md has the numbers; here with slack, as machines are busy. Apart, where no types are checked."""
     code = "import overhead; print(*overhead.overheads('logistic', repeats=2))"

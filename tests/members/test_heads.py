@@ -350,7 +350,7 @@ def test_items_are_encoded_by_the_encoder():
 # Speed: processor time, so that a busy machine does not fail the test; docs/benchmarks.md has the numbers
 
 
-def seconds(action, repeats=7):
+def seconds(action, repeats=4):
     def once():
         start = time.process_time()
         action()
