@@ -54,7 +54,8 @@ def test_sigkill_at_fifty_moments_changes_nothing(tmp_path, reference):
 
 def test_interrupt_says_how_to_continue(tmp_path):
     long = ["600" if word == "40" else word for word in ARGUMENTS]  # it cannot end before it is interrupted
-    process = command(tmp_path / "run", *long, "2", start_new_session=True)
+    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731  # a shell in the background ignores it
+    process = command(tmp_path / "run", *long, "2", start_new_session=True, preexec_fn=heed)
     while without_data(tmp_path / "run") < 3:
         assert process.poll() is None
         time.sleep(0.02)

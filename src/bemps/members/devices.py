@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import torch
 
 from bemps.errors import InputError
+from bemps.limits import library_threads
 
 
 def pick_device(device: str | torch.device | None) -> torch.device:
@@ -18,10 +19,14 @@ def pick_device(device: str | torch.device | None) -> torch.device:
 
 @contextmanager
 def torch_threads(threads: int) -> Iterator[None]:
-    """Hold torch at `threads`: a step of a head is too small for a pool of threads that others compete with."""
+    """Hold torch, and the libraries under NumPy, at `threads`.
+
+    A step of a head is too small for a pool of threads that others compete with: it would mostly wait.
+    """
     before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    with library_threads(threads):
+        torch.set_num_threads(threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)

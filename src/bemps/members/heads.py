@@ -119,7 +119,7 @@ class HeadClassifier:
         heads = self.members if self.posterior == "ensemble" else 1
         plan = plan_splits(self.validation, items, labels, classes=classes, members=heads, rng=rng)
         vectors = self.embeddings(plan.items)
-        with torch_threads(current_limits().threads):
+        with torch_threads(1):  # steps of a few hundred labels are too small to share: two threads take longer
             features = self._map(vectors[: len(labels)])
             units = features(vectors)
             self.norm_ = self._norm(units[: len(labels)], plan.labels[: len(labels)])
