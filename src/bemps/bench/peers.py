@@ -108,7 +108,7 @@ def badge_batch(*, N: int, H: int, K: int, B: int) -> Pair:
 
 
 _EPIG = "from float32 probabilities to the scores of all candidates"
-_BATCH = "theirs float32; ours float64, float32 once sampled; not counted: the size of the process, over which theirs collects garbage"
+_BATCH = "theirs float32; ours float64, float32 once sampled; without the garbage collection of theirs"
 _BADGE = "probabilities from a fitted model and the seeds; no fitting; theirs also checks X and y and forms N x KH"
 
 COMPARISONS = (
