@@ -93,11 +93,11 @@ def _analysis(folder, rows, datasets, rng):
     last = max(found["round"] for found in rows)
     write(
         folder,
-        "predictions",
+        "reliability",
         [
-            key_of(found) | {"confidence": float(c), "correct": bool(rng.random() < c)}
+            key_of(found) | {"bin": bin_, "items": 10.0, "confidence": (bin_ + 0.5) / 2, "correct": float(bin_ // 2)}
             for found in rows
             if found["round"] == last
-            for c in rng.uniform(0.4, 1.0, 60)
+            for bin_ in range(8, 20)
         ],
     )

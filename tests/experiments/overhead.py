@@ -65,7 +65,7 @@ def overheads(model_name, *, batch=10, rounds=10, repeats=3):
             out = Path(name) / str(number)
             work = _work(config, [cell], {"digits": digits}, out)
             _share({("digits", "plain")}, {"digits": digits}, out, 1, Silent())
-            make = lambda: MODELS[model_name].make(x)  # noqa: E731
+            make = lambda out=out: MODELS[model_name].make(x, out)  # noqa: E731
 
             def whole(out=out, work=work):
                 play(cell, work[cell])

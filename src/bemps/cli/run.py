@@ -75,6 +75,9 @@ def run(
         str | None, typer.Option(help="a Python file with strategies of your own", rich_help_panel=GRID)
     ] = None,
     out: Annotated[Path | None, typer.Option(help="folder of the results", rich_help_panel=RUN)] = None,
+    shared: Annotated[
+        Path | None, typer.Option(help="folder for data and vectors that several runs use", rich_help_panel=RUN)
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option(help="cells at a time (default: one for each core)", rich_help_panel=RUN)
     ] = None,
@@ -113,6 +116,7 @@ def run(
         **{"model": _split(model), "strategies": _split(strategies), "plugin": plugin},
         **{"batch_size": _values(batch_size), "seeds": _seeds(seeds), "axes": _axes(axis)},
         **{"out": None if out is None else str(out), "jobs": jobs},
+        "shared": None if shared is None else str(shared),
     }
     with plainly():
         _run({name: value for name, value in flags.items() if value is not None}, file)
@@ -124,7 +128,7 @@ def _run(flags: dict[str, Any], file: Path | None) -> None:
 
     settings = (read_toml(file) if file is not None else {}) | flags
     out, jobs = settings.pop("out", None), settings.pop("jobs", None)
-    data_dir = settings.pop("data_dir", None)
+    data_dir, shared = settings.pop("data_dir", None), settings.pop("shared", None)
     if not isinstance(out, str):
         raise InputError(
             "--out", expected="a folder for the results", got=repr(out), fix="For example: --out runs/digits"
@@ -133,7 +137,7 @@ def _run(flags: dict[str, Any], file: Path | None) -> None:
     config = config_of(settings)
     console = Console(soft_wrap=True)
     with _stoppable(console, out), _bar(console) as bar:
-        outcome = run_experiment(config, out, jobs=jobs, data_dir=data_dir, watcher=Shown(bar))
+        outcome = run_experiment(config, out, jobs=jobs, data_dir=data_dir, shared=shared, watcher=Shown(bar))
     _report_failures(outcome.failures)
     console.print(f"{outcome.rounds} of {outcome.planned} rounds: [bold]{out}[/]/results.parquet", highlight=False)
     if outcome.failures:

@@ -14,7 +14,7 @@ import numpy as np
 
 from bemps.data import Images
 from bemps.errors import InputError, MissingExtra, unknown_name
-from bemps.experiments.material import PARTS, PLAIN, raw, write_array
+from bemps.experiments.material import IMAGES, PARTS, PLAIN, SURPRISAL, cache_of, raw, write_array
 from bemps.experiments.models import ModelEntry
 from bemps.types import Array
 
@@ -54,7 +54,10 @@ ENCODINGS = {
 
 
 def form_of(entry: ModelEntry, options: dict[str, Any], kind: str) -> str:
-    """What a model learns from: plain rows or texts, or the vectors of an encoder."""
+    """What a model learns from: plain rows or texts, images as they are, or the vectors of an encoder."""
+    if entry.reads in ("text", "image"):
+        _refuse_kind(entry, kind)
+        return PLAIN if kind == "text" else IMAGES
     name = str(options.get("encoder", "auto")) if entry.encoded else PLAIN
     name = AUTO[kind] if name == "auto" else name
     fitting = [form for form, encoding in ENCODINGS.items() if encoding.kind == kind]
@@ -62,6 +65,13 @@ def form_of(entry: ModelEntry, options: dict[str, Any], kind: str) -> str:
     if name not in fitting:
         raise unknown_name(f"encoder of {kind} items", name, fitting)
     return name
+
+
+def _refuse_kind(entry: ModelEntry, kind: str) -> None:
+    if entry.reads != kind:
+        raise InputError(
+            "model", expected=f"{entry.reads} items for it ({entry.help})", got=kind, fix="Choose another."
+        )
 
 
 @cache
@@ -124,3 +134,15 @@ def _encode_by_words(folder: Path, form: str) -> None:
     vectors: list[Array] = [encode(pool), encode(test)]
     for part, rows in zip(PARTS, vectors, strict=True):
         write_array(folder / form / f"{part}.npy", rows.astype(np.float32))
+
+
+def write_surprisal(folder: Path) -> list[str]:
+    """Surprisal vectors of the pool's texts under a language-model head adapted on them, for ALPS."""
+    try:
+        from bemps.members.adapted_surprisal import AdaptedSurprisal
+    except ImportError as cause:
+        raise MissingExtra("surprisal vectors", "text", cause) from cause
+    texts: Any = raw(folder, "pool")
+    model = AdaptedSurprisal(texts, cache=cache_of(folder), device="cpu")
+    write_array(folder / SURPRISAL / "pool.npy", model.surprisal(texts))
+    return []

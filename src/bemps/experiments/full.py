@@ -37,10 +37,11 @@ class Full:
 def train_full(full: Full, out: Path) -> list[str]:
     """Fit, measure, write."""
     with one_thread():
-        material = materials.load(materials.folder_of(out, full.dataset), full.form)
+        folder = materials.folder_of(out, full.dataset)
+        material = materials.load(folder, full.form)
         entry = model(full.model)
         options = {name: value for name, value in full.options if name != "encoder"} | dict(entry.full)
-        classifier = entry.make(material.items, **options)
+        classifier = entry.make(material.items, materials.cache_of(folder), **options)
         seed = Cell(full.dataset, full.model, "all labels", 0, 0).learner_seed
         classifier.fit(material.items, material.labels, list(material.classes), np.random.default_rng(seed))
         probs = classifier.predict(material.test_items)

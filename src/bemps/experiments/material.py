@@ -3,17 +3,20 @@
 shared/<dataset>/meta.json                  ids, labels, classes, fingerprint
 shared/<dataset>/raw/{pool,test}.*          texts (.json), rows or images (.npy), names of image files (.files.json)
 shared/<dataset>/<form>/{pool,test}.npy     what a model learns from: plain rows, or vectors of an encoder
+shared/<dataset>/surprisal/pool.npy         vectors for the strategies that need them
+shared/<dataset>/cache                      what models compute once: hidden states, an adapted head
 """
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from bemps.data import Dataset, ImageArray, ImageFiles, Images, Table
 from bemps.errors import InputError
@@ -23,13 +26,29 @@ from bemps.members.base import Items
 from bemps.types import Array
 
 PARTS = ("pool", "test")
-PLAIN = "plain"
+PLAIN, IMAGES, SURPRISAL = "plain", "images", "surprisal"
 LARGEST_ROW = 64 * 64 * 3  # numbers of a flattened image; more need an encoder
 BLOCK = 1024
 
 
 def folder_of(out: Path, dataset: str) -> Path:
     return out / "shared" / re.sub(r"[^A-Za-z0-9._-]+", "_", dataset)
+
+
+def link(out: Path, shared: Path, fingerprints: Mapping[str, str]) -> None:
+    """Let the datasets of a run lie in a folder that several runs use, apart by what is in them."""
+    for dataset, fingerprint in fingerprints.items():
+        place = folder_of(out, dataset)
+        with writing(place):
+            target = (shared / f"{place.name}-{fingerprint[:12]}").resolve()
+            target.mkdir(parents=True, exist_ok=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if not place.exists():
+                place.symlink_to(target, target_is_directory=True)
+
+
+def cache_of(folder: Path) -> Path:
+    return folder / "cache"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,15 +61,18 @@ class Material:
     test_labels: Int[Array, " M"]
     items: Items
     test_items: Items
+    surprisal: Float[Array, "N T"] | None = None
 
 
 @lru_cache(maxsize=4)
 def load(folder: Path, form: str) -> Material:
     """The material of a folder; arrays stay on the disk and are shared by all processes."""
     meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
-    items = [_learnable(folder, form, part) for part in PARTS]
-    labels = [np.array(meta[name], dtype=np.int64) for name in ("labels", "test_labels")]
-    return Material(tuple(meta["ids"]), tuple(meta["classes"]), *labels, *items)
+    items, test_items = (_learnable(folder, form, part) for part in PARTS)
+    labels, test_labels = (np.array(meta[name], dtype=np.int64) for name in ("labels", "test_labels"))
+    surprisal = folder / SURPRISAL / "pool.npy"
+    vectors = np.load(surprisal, mmap_mode="r").view(np.ndarray) if surprisal.exists() else None
+    return Material(tuple(meta["ids"]), tuple(meta["classes"]), labels, test_labels, items, test_items, vectors)
 
 
 def _learnable(folder: Path, form: str, part: str) -> Items:
@@ -58,7 +80,7 @@ def _learnable(folder: Path, form: str, part: str) -> Items:
         texts = raw(folder, part)
         assert isinstance(texts, list)
         return texts
-    rows: Array = np.load(folder / form / f"{part}.npy", mmap_mode="r")
+    rows: Array = np.load(folder / ("raw" if form == IMAGES else form) / f"{part}.npy", mmap_mode="r")
     return rows.view(np.ndarray)
 
 
@@ -106,6 +128,17 @@ def raw(folder: Path, part: str) -> list[str] | Images | Array:
         return ImageFiles(tuple(told["paths"]), told["mode"])
     rows: Array = np.load(place.with_suffix(".npy"), mmap_mode="r")
     return ImageArray.of(rows) if rows.ndim == 4 else rows
+
+
+def require_images(folder: Path) -> None:
+    """For a network that reads images: they must be one array."""
+    if not isinstance(raw(folder, "pool"), ImageArray):
+        raise InputError(
+            "images",
+            expected="images of one size, in one array, for a network that is trained on them",
+            got="image files",
+            fix="Use --model spectral, which learns from features of a pretrained network.",
+        )
 
 
 def write_plain(folder: Path) -> list[str]:

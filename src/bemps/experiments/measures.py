@@ -11,6 +11,7 @@ from bemps.analysis.calibration import expected_calibration_error
 from bemps.types import Array
 
 SMALLEST = 1e-15  # probabilities below it count as it in the log loss, which else is infinite
+BINS = 20
 MEASURES = ("accuracy", "f1", "brier", "log_loss", "ece")
 
 
@@ -26,6 +27,18 @@ def measures(probs: Float[Array, "N K"], labels: Int[Array, " N"]) -> dict[str, 
         "log_loss": float(-np.log(np.maximum(true, SMALLEST)).mean()),
         "ece": expected_calibration_error(probs, labels),
     }
+
+
+def confidence_bins(probs: Float[Array, "N K"], labels: Int[Array, " N"]) -> list[list[float]]:
+    """Items, sum of their confidences and number predicted right in each of `BINS` bins of equal width.
+
+    Sums, so that the bins of several seeds can be added up to one reliability diagram.
+    """
+    confidence = probs.max(1).astype(np.float64)
+    place = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    right = (probs.argmax(1) == labels).astype(np.float64)
+    sums = [np.bincount(place, weights, minlength=BINS) for weights in (None, confidence, right)]
+    return [[float(value) for value in row] for row in np.column_stack(sums)]
 
 
 def weighted_f1(predicted: Int[Array, " N"], labels: Int[Array, " N"], K: int) -> float:

@@ -3,7 +3,9 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,26 +17,35 @@ from bemps.members.base import Items, Model
 class ModelEntry:
     """A row of the table.
 
-    make      from the items of the pool and options to a model
-    encoded   it learns from frozen vectors of an encoder, not from texts or pixels
+    make      from the items of the pool, a folder for what is computed once, and options to a model
+    reads     what it learns from: frozen vectors of an encoder, texts or images as they are, or anything
+              ("plain": rows of numbers, flattened pixels, texts)
     help      one line
+    features  it has vectors of its last layer, which BADGE, the -km names of gains and the Laplace family need
     full      options for the classifier trained on the whole pool, where they differ
     """
 
     make: Callable[..., Model]
-    encoded: bool
+    reads: Literal["plain", "vectors", "text", "image"]
     help: str
+    features: bool = True
     full: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def encoded(self) -> bool:
+        return self.reads == "vectors"
 
     @property
     def options(self) -> dict[str, object]:
         parameters = inspect.signature(self.make).parameters.values()
-        own = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        given = self.make.keywords if isinstance(self.make, partial) else {}
+        own = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in given}
         return own | ({"encoder": "auto"} if self.encoded else {})
 
 
 def _logistic(
     pool: Items,
+    _: Path,
     *,
     members: int = 10,
     C: float | None = None,
@@ -62,7 +73,7 @@ def _logistic(
     )
 
 
-def _forest(pool: Items, *, members: int = 50) -> Model:
+def _forest(pool: Items, _: Path, *, members: int = 50) -> Model:
     from sklearn.ensemble import RandomForestClassifier
 
     from bemps.members.forest import ForestMembers
@@ -72,7 +83,9 @@ def _forest(pool: Items, *, members: int = 50) -> Model:
     return ForestMembers(forest if isinstance(pool, np.ndarray) else tfidf_classifier(forest))
 
 
-def _spectral(pool: Items, *, members: int = 20, posterior_temperature: float = 0.1, covariance: str = "full") -> Model:
+def _spectral(
+    pool: Items, _: Path, *, members: int = 20, posterior_temperature: float = 0.1, covariance: str = "full"
+) -> Model:
     from bemps.members.linear import SpectralLaplace
 
     return SpectralLaplace(pool, members=members, temperature=posterior_temperature, covariance=covariance)
@@ -80,6 +93,7 @@ def _spectral(pool: Items, *, members: int = 20, posterior_temperature: float = 
 
 def _heads(
     pool: Items,
+    _: Path,
     *,
     members: int = 5,
     posterior: str = "ensemble",
@@ -110,6 +124,7 @@ def _heads(
 
 def _heads_mc(
     pool: Items,
+    cache: Path,
     *,
     members: int = 5,
     hidden: int | None = None,
@@ -119,6 +134,7 @@ def _heads_mc(
 ) -> Model:
     return _heads(
         pool,
+        cache,
         members=members,
         posterior="dropout",
         hidden=hidden,
@@ -128,17 +144,59 @@ def _heads_mc(
     )
 
 
+def _finetuned(
+    pool: Items,
+    cache: Path,
+    *,
+    members: int = 5,
+    posterior: str = "dropout",
+    validation: str = "dynamic",
+    top_layers: int | None = 2,
+    epochs: int = 30,
+    learning_rate: float = 5e-5,
+) -> Model:
+    try:
+        from bemps.members.text import TextClassifier
+        from bemps.members.training import Recipe
+    except ImportError as cause:
+        raise MissingExtra("the model 'finetuned'", "text", cause) from cause
+    return TextClassifier(
+        members=members,
+        posterior=posterior,
+        validation=validation,
+        top_layers=top_layers or None,
+        recipe=Recipe(learning_rate=learning_rate, epochs=epochs),
+        cache=cache,
+        device="cpu",
+    )
+
+
+def _network(pool: Items, _: Path, *, network: str, members: int = 5, posterior: str = "dropout") -> Model:
+    try:
+        from bemps.members.vision import ImageClassifier
+    except ImportError as cause:
+        raise MissingExtra(f"the network {network}", "vision", cause) from cause
+    model: Any = ImageClassifier(network, members=members, posterior=posterior, device="cpu")
+    return model
+
+
 MODELS: dict[str, ModelEntry] = {
     "logistic": ModelEntry(
         _logistic,
-        False,
+        "plain",
         "logistic regressions with Dirichlet weights, on rows, pixels, or TF-IDF of texts",
-        {"members": 1, "resample": "none"},
+        features=False,
+        full={"members": 1, "resample": "none"},
     ),
-    "spectral": ModelEntry(_spectral, True, "Laplace posterior of a linear head on frozen vectors"),
-    "heads": ModelEntry(_heads, True, "deep ensemble of heads on frozen vectors (torch)"),
-    "heads-mc": ModelEntry(_heads_mc, True, "one head under dropout masks on frozen vectors (torch)"),
-    "forest": ModelEntry(_forest, False, "the trees of a random forest, on rows, pixels, or TF-IDF of texts"),
+    "spectral": ModelEntry(_spectral, "vectors", "Laplace posterior of a linear head on frozen vectors"),
+    "heads": ModelEntry(_heads, "vectors", "deep ensemble of heads on frozen vectors (torch)"),
+    "heads-mc": ModelEntry(_heads_mc, "vectors", "one head under dropout masks on frozen vectors (torch)"),
+    "forest": ModelEntry(
+        _forest, "plain", "the trees of a random forest, on rows, pixels, or TF-IDF of texts", features=False
+    ),
+    "finetuned": ModelEntry(_finetuned, "text", "MiniLM, its top layers fine-tuned under dropout masks (torch)"),
+    "mnist-bnn": ModelEntry(partial(_network, network="mnist-bnn"), "image", "the paper's MNIST network (torch)"),
+    "vgg16bn": ModelEntry(partial(_network, network="vgg16bn"), "image", "VGG-16bn from scratch (torch)"),
 }
 
 

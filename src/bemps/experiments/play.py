@@ -19,7 +19,7 @@ from bemps.experiments import plugins
 from bemps.experiments.grid import ESTIMATION, Cell
 from bemps.experiments.journal import Record, opened
 from bemps.experiments.material import Material
-from bemps.experiments.measures import measures, peak_memory_mb, restart_peak
+from bemps.experiments.measures import confidence_bins, measures, peak_memory_mb, restart_peak
 from bemps.experiments.models import model
 from bemps.experiments.workers import check_parent
 from bemps.learner import ActiveLearner
@@ -81,13 +81,14 @@ def _learner(cell: Cell, setting: Setting, material: Material) -> ActiveLearner:
     size = {ESTIMATION: options.pop(ESTIMATION)} if ESTIMATION in options and "estimation" in chosen.needs else {}
     own = {name: value for name, value in options.items() if name in entry.options and name != "encoder"}
     return ActiveLearner(
-        entry.make(material.items, **own),
+        entry.make(material.items, materials.cache_of(materials.folder_of(setting.out, cell.dataset)), **own),
         material.items,
         ids=material.ids,
         classes=material.classes,
         strategy=plugins.strategy(cell.strategy, setting.plugin),
         options={name: value for name, value in options.items() if name in chosen.options},
         seed=cell.learner_seed,
+        surprisal=material.surprisal,
         **size,  # type: ignore[arg-type]
     )
 
@@ -118,6 +119,7 @@ def _round(learner: ActiveLearner, material: Material, number: int, size: int) -
         "round": number,
         "labels": len(learner.pool.labels),
         **measures(probs, material.test_labels),
+        "bins": confidence_bins(probs, material.test_labels),
         "remaining_gain": learner.remaining_gain(),
         "next": [] if batch is None else list(batch.items),
         "train_seconds": train,

@@ -17,7 +17,7 @@ from bemps.experiments.folder import held, settle, versions
 from bemps.experiments.full import Full, gather, train_full
 from bemps.experiments.grid import Cell, cells
 from bemps.experiments.journal import contents, write_whole
-from bemps.experiments.models import model
+from bemps.experiments.models import MODELS, model
 from bemps.experiments.play import Setting, journal_path, play, schedule
 from bemps.experiments.progress import Rounds, Silent, Watcher, polled
 from bemps.experiments.tables import write_tables
@@ -39,22 +39,28 @@ def run(
     *,
     jobs: int = 1,
     data_dir: str | None = None,
+    shared: Path | str | None = None,
     watcher: Watcher | None = None,
 ) -> Outcome:
     """Run an experiment, or go on with one that was stopped: the same configuration and folder give the same files.
 
-    results.parquet, acquired.parquet, timings.parquet, full.json, config.json and, where cells failed, failures.json.
+    results, acquired, reliability, timings (.parquet), full.json, config.json and, where cells failed, failures.json.
+    Data and vectors lie in `shared`, where given, and other runs there use them again.
     """
     needed("pyarrow.parquet", "writing results")
     folder, watcher = Path(out), watcher or Silent()
     grid = cells(config)
     with held(folder):
         datasets = _datasets(config, data_dir, watcher)
-        settle(folder, _described(config, datasets))
+        _refuse_unserved(config, datasets)
         work = _work(config, grid, datasets, folder)
+        settle(folder, _described(config, datasets))
         fulls = _fulls(config, datasets) if config.full else []
+        if shared is not None:
+            material.link(folder, Path(shared), {name: sources.fingerprint(one) for name, one in datasets.items()})
         forms = {(cell.dataset, setting.form) for cell, setting in work.items()}
         _share(forms, datasets, folder, jobs, watcher)
+        _share_surprisal(config, folder, jobs, watcher)
         try:
             failures = _play_all(work, fulls, folder, jobs, watcher)
         finally:
@@ -91,6 +97,21 @@ def _refuse_small(config: Config, dataset: Dataset) -> None:
         )
 
 
+def _refuse_unserved(config: Config, datasets: Mapping[str, Dataset]) -> None:
+    """Strategies that a model or a dataset has nothing for are refused before anything is computed."""
+    for name in config.strategies:
+        needs = plugins.entry(name, config.plugin).needs
+        without = [one for one in config.models if not model(one).features]
+        if without and any("features" in need for need in needs):
+            able = ", ".join(one for one in MODELS if model(one).features)
+            expected = f"a model with features, which {name} needs: {able}"
+            raise InputError("model", expected=expected, got=", ".join(without), fix="Run those strategies apart.")
+        wordless = [one for one, dataset in datasets.items() if dataset.kind != "text"]
+        if wordless and "surprisal" in needs:
+            expected = f"texts for {name}, which needs the surprisal of words"
+            raise InputError("dataset", expected=expected, got=", ".join(wordless), fix="Leave the strategy out.")
+
+
 def _described(config: Config, datasets: Mapping[str, Dataset]) -> dict[str, Any]:
     """config.json: everything on which the results depend."""
     return {
@@ -106,7 +127,7 @@ def _described(config: Config, datasets: Mapping[str, Dataset]) -> dict[str, Any
             for name, dataset in datasets.items()
         },
         "plugin": None if config.plugin is None else plugins.fingerprint(config.plugin),
-        "versions": versions(torch=any(model(name).encoded for name in config.models)),
+        "versions": versions(torch=any(model(name).reads != "plain" for name in config.models)),
     }
 
 
@@ -141,21 +162,38 @@ def _share(
         if (name, material.PLAIN) in forms:
             material.write_plain(folder)
     for name, form in sorted(forms):
-        if form != material.PLAIN:
+        if form == material.IMAGES:
+            material.require_images(material.folder_of(out, name))
+        elif form != material.PLAIN:
             sizes = {"pool": len(datasets[name].pool), "test": len(datasets[name].test)}
             _encode(form, material.folder_of(out, name), sizes, jobs, watcher)
+
+
+def _share_surprisal(config: Config, out: Path, jobs: int, watcher: Watcher) -> None:
+    """Surprisal vectors of every pool, where a strategy needs them."""
+    if not any("surprisal" in plugins.entry(name, config.plugin).needs for name in config.strategies):
+        return
+    folders = [material.folder_of(out, source.name) for source in config.datasets]
+    missing = [folder for folder in folders if not (folder / material.SURPRISAL / "pool.npy").exists()]
+    tasks = [Task({"dataset": one.name, "encoder": "surprisal"}, encoding.write_surprisal, (one,)) for one in missing]
+    _done("surprisal vectors", tasks, jobs, watcher)
 
 
 def _encode(form: str, folder: Path, sizes: dict[str, int], jobs: int, watcher: Watcher) -> None:
     parts = encoding.parts_of(form, folder, sizes)
     tasks = [Task({"dataset": folder.name, "encoder": form}, encoding.encode_part, part) for part in parts]
-    watcher.stage(f"{form} vectors of {folder.name}", len(tasks))
+    _done(f"{form} vectors of {folder.name}", tasks, jobs, watcher)
+    encoding.join_parts(form, folder, sizes)
+
+
+def _done(stage: str, tasks: list[Task], jobs: int, watcher: Watcher) -> None:
+    """Carry out what the cells need; the first failure is the run's."""
+    watcher.stage(stage, len(tasks))
     with closing(run_tasks(tasks, jobs)) as results:
         for number, done in enumerate(results):
             if done.failure is not None:
-                raise _unencoded(form, Failure(done.task.key, done.failure))
+                raise _unencoded(str(done.task.key["encoder"]), Failure(done.task.key, done.failure))
             watcher.progress(number + 1)
-    encoding.join_parts(form, folder, sizes)
 
 
 def _unencoded(form: str, failure: Failure) -> InputError:

@@ -15,20 +15,23 @@ from bemps.experiments.play import Setting, initial_ids, journal_path
 
 RESULTS = ("round", "labels", *MEASURES, "remaining_gain")
 TIMINGS = ("round", "train_seconds", "query_seconds", "peak_memory_mb")
+BINNED = ("round", "bin", "items", "confidence", "correct")  # the last two are sums over the items
 _KINDS = {str: "string", int: "int64", float: "float64", bool: "bool"}
 _TYPES = {
     **dict.fromkeys(("dataset", "model", "strategy", "id"), "string"),
-    **dict.fromkeys(("batch_size", "seed", "round", "labels"), "int64"),
+    **dict.fromkeys(("batch_size", "seed", "round", "labels", "bin"), "int64"),
 }
 
 
 def write_tables(work: Mapping[Cell, Setting], config: Config, out: Path) -> int:
-    """results, acquired and timings from all rounds that are there; returns their number."""
+    """results, acquired, reliability and timings from all rounds that are there; returns their number."""
     rounds = {cell: contents(journal_path(out, cell), cell.key).rounds for cell in work}
     axes = {name: _KINDS[type(values[0])] for name, values in config.axes.items()}
     rows = [(cell, record) for cell, records in rounds.items() for record in records]
     _write(out / "results.parquet", _columns(rows, axes, RESULTS), axes)
     _write(out / "timings.parquet", _columns(rows, axes, TIMINGS), axes)
+    binned = [(cell, one) for cell, record in rows for one in _bins(record)]
+    _write(out / "reliability.parquet", _columns(binned, axes, BINNED), axes)
     acquired = [pair for cell, records in rounds.items() for pair in _acquired(cell, records, work[cell])]
     _write(out / "acquired.parquet", _columns(acquired, axes, ("round", "id")), axes)
     return len(rows)
@@ -42,6 +45,13 @@ def _acquired(cell: Cell, records: list[Record], setting: Setting) -> Iterable[t
     batches = [initial_ids(material, setting.initial, cell.seed), *(record["next"] for record in records[:-1])]
     for number, batch in enumerate(batches):
         yield from ((cell, {"round": number, "id": name}) for name in batch)
+
+
+def _bins(record: Record) -> Iterable[Record]:
+    """The confidence bins of a round that are not empty."""
+    for number, values in enumerate(record["bins"]):
+        if values[0]:
+            yield dict(zip(BINNED, (record["round"], number, *values), strict=True))
 
 
 def _columns(rows: list[tuple[Cell, Record]], axes: Mapping[str, str], names: Iterable[str]) -> dict[str, list[Any]]:

@@ -32,6 +32,7 @@ class ActiveLearner:
     classes          the names, in order; others are refused until `add_class`. If left out, labels make them
     strategy         a name of `bemps.strategies()` or a function of a Context; `options` are its own
     cold_start       the strategy while there are not two classes with a label; it sees embeddings only
+    surprisal        a vector for each item, where the model has none itself: the strategy `alps` needs them
     estimation_size  items drawn once from the pool, over which gains that do not factorise are averaged
 
     Learners with the same seed that are told the same labels ask for the same items.
@@ -47,6 +48,7 @@ class ActiveLearner:
         strategy: str | Strategy = "coremse",
         options: Mapping[str, object] | None = None,
         cold_start: str | Strategy = "typiclust",
+        surprisal: Float[Array, "N T"] | None = None,
         estimation_size: int = ESTIMATION_SIZE,
         seed: int = 0,
     ) -> None:
@@ -59,7 +61,7 @@ class ActiveLearner:
         for known in (strategy, cold_start):
             find(known)
         self.pool = Pool(names, list(classes or []), closed=classes is not None)
-        self.knowledge = Knowledge(model, items, self.pool, seed)
+        self.knowledge = Knowledge(model, items, self.pool, seed, surprisal)
         self.asked: Batch | None = None
         self.asked_at = -1
         self.agreement: list[float] = []
@@ -119,8 +121,7 @@ class ActiveLearner:
         """Probabilities of the classes for any items: the members' weighted mean."""
         self._require_ready("predict")
         probs = self.knowledge.fitted().predict(items)
-        _, weights = self.knowledge.members(np.arange(0))
-        return np.tensordot(weights, probs, 1)
+        return np.tensordot(self.knowledge.weights(len(probs)), probs, 1)
 
     def remaining_gain(self) -> float:
         """What could still be gained in the Brier score on the estimation pool, if everything were known."""

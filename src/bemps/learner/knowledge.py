@@ -18,11 +18,14 @@ Rows = Int[Array, " n"]
 class Knowledge:
     """The model's answers about the items of a pool, by their positions."""
 
-    def __init__(self, model: Model, items: Items, pool: Pool, seed: int) -> None:
+    def __init__(
+        self, model: Model, items: Items, pool: Pool, seed: int, surprisal: Float[Array, "N T"] | None = None
+    ) -> None:
         self.model, self._items, self._pool, self._seed = model, items, pool, seed
+        self.given_surprisal = surprisal
         self._version = -1
         self._vectors: Float[Array, "N H"] | None = None
-        self._told: tuple[int, Rows, Float[Array, "E n K"]] | None = None
+        self._told: tuple[int, Float[Array, "E N K"]] | None = None
         if isinstance(model, UsesPool) and model.pool is None:
             model.see_pool(items)
 
@@ -44,12 +47,20 @@ class Knowledge:
         return self.model
 
     def members(self, rows: Rows) -> tuple[Float[Array, "E n K"], Float[Array, " E"]]:
-        """Predictions of the members, and their weights; the last are kept, as a batch and its reasons ask twice."""
+        """Predictions of the members, and their weights.
+
+        Everything is predicted once for each fit: a batch, its reasons, the remaining gain and the forecast all ask.
+        """
         model = self.fitted()
-        if self._told is None or self._told[0] != self._version or not np.array_equal(self._told[1], rows):
-            self._told = self._version, rows, model.predict(take(self._items, rows))
-        probs = self._told[2]
-        return probs, model.weights if isinstance(model, HasWeights) else np.full(len(probs), 1 / len(probs))
+        if self._told is None or self._told[0] != self._version:
+            self._told = self._version, model.predict(self._items)
+        probs = self._told[1]
+        return probs[:, rows], self.weights(len(probs))
+
+    def weights(self, E: int) -> Float[Array, " E"]:
+        """p(theta|L) of the E members, uniform where the model has no opinion."""
+        model = self.fitted()
+        return model.weights if isinstance(model, HasWeights) else np.full(E, 1 / E)
 
     def most_probable(self, rows: Rows) -> Float[Array, "n K"]:
         """The single most probable model's predictions where the model has one, else the members' mean."""
@@ -67,6 +78,8 @@ class Knowledge:
         return model.features(take(self._items, rows))
 
     def surprisal(self, rows: Rows) -> Float[Array, "n H"]:
+        if self.given_surprisal is not None:
+            return self.given_surprisal[rows]
         if not isinstance(self.model, HasSurprisal):
             raise _cannot(self.model, "surprisal")
         return self.model.surprisal(take(self._items, rows))

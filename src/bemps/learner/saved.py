@@ -3,6 +3,7 @@
 learner.json   settings, labels, what was skipped and asked
 items.json     texts, or
 items.npy      rows of numbers
+surprisal.npy  where vectors of surprisal were given
 """
 
 import importlib
@@ -33,6 +34,8 @@ def save(learner: "ActiveLearner", path: str | PathLike[str]) -> None:
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     _save_items(learner.items, folder)
+    if learner.knowledge.given_surprisal is not None and not (folder / "surprisal.npy").exists():
+        np.save(folder / "surprisal.npy", learner.knowledge.given_surprisal, allow_pickle=False)
     pool = learner.pool
     state = {
         "version": VERSION,
@@ -71,6 +74,7 @@ def load(path: str | PathLike[str], model: Model | None = None) -> "ActiveLearne
         strategy=state["strategy"],
         options=state["options"],
         cold_start=state["cold_start"],
+        surprisal=_load_surprisal(folder / "surprisal.npy"),
         estimation_size=state["estimation_size"],
         seed=state["seed"],
     )
@@ -119,6 +123,10 @@ def _load_items(folder: Path) -> Items:
         return rows
     texts: list[str] = json.loads((folder / "items.json").read_text(encoding="utf-8"))
     return texts
+
+
+def _load_surprisal(path: Path) -> np.ndarray | None:
+    return np.load(path, allow_pickle=False) if path.exists() else None
 
 
 def _named(strategy: object, what: str) -> str:

@@ -32,7 +32,7 @@ class RunFolder:
 OPTIONAL = {  # what each optional file must have beside the keys of the run
     "acquired": (*KEYS, "round", "id"),
     "timings": (*KEYS, "round", "train_seconds", "query_seconds"),
-    "predictions": (*KEYS, "round", "confidence", "correct"),
+    "reliability": (*KEYS, "round", "bin", "items", "confidence", "correct"),
     "dynamics": ("dataset", "id", "epoch", "probability", "correct"),
     "embeddings": ("dataset", "id", "label", "vector"),
 }

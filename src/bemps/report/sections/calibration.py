@@ -1,10 +1,13 @@
-"""Calibration: the running average of the error over rounds, and reliability diagrams."""
+"""Calibration: the running average of the error over rounds, and reliability diagrams.
+
+reliability.parquet has for each round the items, summed confidence and right predictions of 20 bins of equal width.
+"""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from bemps.analysis.calibration import reliability, running_average
+from bemps.analysis.calibration import Reliability, running_average
 from bemps.report.blocks import Block, Section, of, where
 from bemps.report.figures import Figure, Lines, Series
 from bemps.report.sections.cells import cells_of
@@ -21,13 +24,13 @@ LEAD = (
 
 
 def section(run: RunFolder, styles: Styles) -> Section | None:
-    """A block for every setting that has the error, or predictions to compute it from."""
+    """A block for every setting that has the error or the bins."""
     blocks = tuple(_blocks(run, styles))
     return Section("Calibration", LEAD, blocks) if blocks else None
 
 
 def _blocks(run: RunFolder, styles: Styles) -> Iterator[Block]:
-    diagrams = _predictions(run)
+    diagrams = _last_bins(run)
     for setting in run.results.curves:
         figures: dict[str, Figure] = {}
         tables: dict[str, Table] = {}
@@ -48,22 +51,31 @@ def _running(run: RunFolder, setting: Setting, styles: Styles) -> Lines:
     return Lines(str(setting), "labels", "running mean of ECE", tuple(series))
 
 
-def _predictions(run: RunFolder) -> dict[Setting, dict[str, list[int]]]:
-    """Rows of predictions.parquet in the last round of every contestant of the results, all seeds together."""
+def _last_bins(run: RunFolder) -> dict[Setting, dict[str, list[int]]]:
+    """Rows of reliability.parquet in the last round of every contestant of the results, all seeds together."""
     found: dict[Setting, dict[str, list[int]]] = {}
-    for (place, name, _), by_round in cells_of(run, "predictions").items():
+    for (place, name, _), by_round in cells_of(run, "reliability").items():
         if name in run.results.curves.get(place, {}):
             found.setdefault(place, {}).setdefault(name, []).extend(by_round[max(by_round)])
     return found
 
 
+def _pooled(run: RunFolder, rows: list[int]) -> Reliability:
+    """The bins of several seeds added up; empty ones have no rows."""
+    table = run.tables["reliability"]
+    bins, place = np.unique([table["bin"][row] for row in rows], return_inverse=True)
+    items, confidence, right = (
+        np.bincount(place, [table[name][row] for row in rows], minlength=len(bins))
+        for name in ("items", "confidence", "correct")
+    )
+    return Reliability(confidence / items, right / items, items.astype(np.int64))
+
+
 def _diagram(run: RunFolder, names: dict[str, list[int]], setting: Setting, styles: Styles) -> tuple[Lines, Table]:
-    """Accuracy against confidence in ten bins of equal mass, for each contestant; the diagonal is perfect."""
+    """Accuracy against confidence, for each contestant; the diagonal is perfect."""
     series, raw = [], []
     for name, rows in names.items():
-        confidence = np.array([run.tables["predictions"]["confidence"][row] for row in rows], dtype=float)
-        correct = np.array([run.tables["predictions"]["correct"][row] for row in rows], dtype=bool)
-        found = reliability(confidence, correct)
+        found = _pooled(run, rows)
         series.append(Series(f"{name}, ECE {found.error:.3f}", styles[name], found.confidence, found.accuracy))
         raw += [
             (name, *bin_)

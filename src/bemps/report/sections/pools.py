@@ -68,7 +68,8 @@ def _group(run: RunFolder, numbers: list[int]) -> PoolItems:
 
 def _from_shared(folder: Path) -> PoolItems | None:
     """None where the run shared no rows of numbers (texts that a model reads as they are)."""
-    arrays = sorted(folder.glob("*/pool.npy"), key=lambda path: (path.parent.name in LAST, path.parent.name))
+    forms = [path for path in folder.glob("*/pool.npy") if path.parent.name != "surprisal"]
+    arrays = sorted(forms, key=lambda path: (path.parent.name in LAST, path.parent.name))
     if not (folder / "meta.json").is_file() or not arrays:
         return None
     try:
