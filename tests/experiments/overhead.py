@@ -1,7 +1,7 @@
 """What the harness costs over bare training and scoring, in CPU seconds: python tests/experiments/overhead.py
 
-Bare: fit, predict the test set and the candidates, score them and select, in a loop. The learner adds the reasons of
-every item and the stopping signal; the harness adds the measures, the journal and the tables.
+Bare: fit, predict the test set and the candidates, score them and select, in a loop. The learner adds the remaining
+gain and the stopping signal; the harness adds the measures, the journal and the tables.
 """
 
 import sys
@@ -36,7 +36,9 @@ def bare(model, x, y, x_test, classes, start, batch, rounds):
 
 def learner_only(model, x, digits, x_test, cell, start, batch, rounds):
     names = dict(zip(digits.pool.ids, [digits.classes[code] for code in digits.pool.labels], strict=True))
-    learner = bemps.ActiveLearner(model, x, ids=digits.pool.ids, classes=digits.classes, seed=cell.learner_seed)
+    learner = bemps.ActiveLearner(
+        model, x, ids=digits.pool.ids, classes=digits.classes, explain=False, seed=cell.learner_seed
+    )
     learner.tell({digits.pool.ids[i]: names[digits.pool.ids[i]] for i in start})
     for number in range(rounds + 1):
         learner.predict(x_test)
@@ -51,7 +53,7 @@ def cpu(work, *arguments):
     return time.process_time() - start
 
 
-def overheads(model_name, *, batch=10, rounds=10, repeats=3):
+def overheads(model_name, *, batch=10, rounds=30, repeats=3):
     """Least CPU seconds of the bare loop, of the learner, and of a cell with its tables."""
     digits = load("digits")
     x, x_test = (np.asarray(part.items / 16, dtype=np.float32) for part in (digits.pool, digits.test))

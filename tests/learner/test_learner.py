@@ -255,3 +255,17 @@ def test_what_cannot_be_saved_or_loaded_says_so(digits, tmp_path):
     own = learner_on(digits, strategy=lambda context: None)
     with pytest.raises(bemps.InputError, match="by name"):
         own.save(tmp_path / "own")
+
+
+def test_without_reasons_the_batch_is_the_same(digits, tmp_path):
+    """`explain=False` saves the work, chooses the same and survives saving."""
+    x, y = digits
+    asked = []
+    for explain in (True, False):
+        learner = ActiveLearner(SpectralLaplace(), x, explain=explain)
+        learner.tell({str(i): y[i] for i in range(40)})
+        learner.save(tmp_path / str(explain))
+        asked.append(learner.ask(5))
+        assert ActiveLearner.load(tmp_path / str(explain), SpectralLaplace()).ask(5) == asked[-1]
+    assert asked[0].items == asked[1].items
+    assert [len(batch.why) for batch in asked] == [5, 0]

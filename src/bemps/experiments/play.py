@@ -88,6 +88,7 @@ def _learner(cell: Cell, setting: Setting, material: Material) -> ActiveLearner:
         strategy=plugins.strategy(cell.strategy, setting.plugin),
         options={name: value for name, value in options.items() if name in chosen.options},
         seed=cell.learner_seed,
+        explain=False,
         surprisal=material.surprisal,
         **size,  # type: ignore[arg-type]
     )

@@ -32,6 +32,7 @@ class ActiveLearner:
     classes          the names, in order; others are refused until `add_class`. If left out, labels make them
     strategy         a name of `bemps.strategies()` or a function of a Context; `options` are its own
     cold_start       the strategy while there are not two classes with a label; it sees embeddings only
+    explain          say of each item why it is asked (`Batch.why`), which can take longer than choosing it
     surprisal        a vector for each item, where the model has none itself: the strategy `alps` needs them
     estimation_size  items drawn once from the pool, over which gains that do not factorise are averaged
 
@@ -48,12 +49,14 @@ class ActiveLearner:
         strategy: str | Strategy = "coremse",
         options: Mapping[str, object] | None = None,
         cold_start: str | Strategy = "typiclust",
+        explain: bool = True,
         surprisal: Float[Array, "N T"] | None = None,
         estimation_size: int = ESTIMATION_SIZE,
         seed: int = 0,
     ) -> None:
         self.model, self.items, self.strategy, self.options = model, items, strategy, dict(options or {})
         self.cold_start, self.estimation_size, self.seed = cold_start, estimation_size, seed
+        self.explain = explain
         names = tuple(map(str, range(count(items)))) if ids is None else tuple(ids)
         if len(names) != count(items):
             got = f"{len(names)} ids of {count(items)} items"
@@ -76,11 +79,9 @@ class ActiveLearner:
         if self.knowledge.ready:
             self._track_agreement()
             chosen, name = self._choose(self.strategy, candidates, size, self.options)
-            why = reasons(*self.knowledge.members(candidates), chosen)
         else:
             chosen, name = self._choose(self.cold_start, candidates, size, {})
-            stands = [1] * size if chosen.clusters is None else map(len, chosen.clusters)
-            why = tuple(Why(0.0, 0.0, number) for number in stands)
+        why = self._why(chosen, candidates) if self.explain else ()
         names = tuple(self.pool.ids[candidates[i]] for i in chosen.indices)
         self.asked = Batch(self._batch_id(names), names, tuple(map(float, chosen.scores)), why, name)
         self.asked_at = self.pool.version
@@ -175,6 +176,12 @@ class ActiveLearner:
         )
         name = strategy if isinstance(strategy, str) else getattr(strategy, "__name__", "own")
         return run(strategy, context, **options), name
+
+    def _why(self, chosen: Selection, candidates: Int[Array, " N"]) -> tuple[Why, ...]:
+        if self.knowledge.ready:
+            return reasons(*self.knowledge.members(candidates), chosen)
+        stands = [1] * len(chosen) if chosen.clusters is None else map(len, chosen.clusters)
+        return tuple(Why(0.0, 0.0, number) for number in stands)
 
     def _points(self) -> Int[Array, " M"]:
         """The estimation pool: drawn once from all items, and the same for the whole run."""

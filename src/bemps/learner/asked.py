@@ -25,7 +25,10 @@ class Why:
 
 @dataclass(frozen=True)
 class Batch:
-    """Items to label, best first. Equal batches have equal ids; `strategy` is the one that chose."""
+    """Items to label, best first. Equal batches have equal ids; `strategy` is the one that chose.
+
+    `why` has one reason for each item; none where the learner was told not to explain.
+    """
 
     id: str
     items: tuple[str, ...]
