@@ -12,7 +12,7 @@ help:            ## this list
 
 venv: $(VENV)/.everything   ## .venv with the package, every extra and the development tools
 
-demo: $(VENV)/.core         ## real active learning on digits, about a minute, with only the light core
+demo: $(VENV)/.experiments  ## a small real grid on digits and its report, about a minute
 	$(BIN)/bemps demo
 
 test: $(VENV)/.everything   ## the whole test suite
@@ -47,6 +47,11 @@ clean:           ## remove environments and caches
 $(VENV)/.core: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
 	$(PIP) --editable .
+	touch $@
+
+# with Parquet and figures: what experiments need
+$(VENV)/.experiments: $(VENV)/.core
+	$(PIP) --editable '.[experiments]'
 	touch $@
 
 # torch first and exactly: any other release, or a package that pulls torch before it, downloads gigabytes of CUDA

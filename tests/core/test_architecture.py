@@ -10,7 +10,6 @@ SOURCE = Path(__file__).parents[2] / "src" / "bemps"
 ROOMS = [
     ["cli"],
     ["bench"],
-    ["demo"],
     ["report"],
     ["statistics"],
     ["experiments"],

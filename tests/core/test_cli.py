@@ -101,28 +101,14 @@ def test_select_without_a_model_yet(files):
         assert np.isfinite(json.loads(out.read_text())["scores"]).all()
 
 
-def test_demo_learns_and_writes_its_page(tmp_path):
-    page = tmp_path / "demo.html"
-    result = run(app, ["demo", "--seeds", "1", "--rounds", "2", "--batch", "30", "--out", str(page)])
+def test_demo_is_a_grid_with_its_report(tmp_path):
+    result = run(app, ["demo", "--seeds", "1", "--budget", "60", "--batch", "30", "--out", str(tmp_path / "demo")])
     assert result.exit_code == 0, result.output
-    text = page.read_text()
-    assert text.count("<polyline") == 3
-    assert all(name in text for name in ("coremse", "margin", "random"))
-    assert "http" not in text.split("</style>")[1]  # nothing is fetched
-
-
-def test_demo_gets_better_with_labels():
-    from bemps.demo import Setting, learning_curves
-
-    seen = []
-    curves = learning_curves(
-        Setting(seeds=1, rounds=2, batch=40, members=5, strategies=("coremse", "random")),
-        lambda strategy, seed, labels: seen.append((strategy, labels)),
-    )
-    assert curves.labels.tolist() == [20, 60, 100]
-    assert seen[:3] == [("coremse", 20), ("coremse", 60), ("coremse", 100)]
-    for values in curves.accuracy.values():
-        assert values[0, 2] > values[0, 0] + 0.05
-    assert curves.accuracy["coremse"][0, 0] == curves.accuracy["random"][0, 0]  # the same initial labels
-    assert curves.labels_to_reach("coremse", 2.0) is None
-    assert curves.labels_to_reach("coremse", 0.1) == 20
+    text = (tmp_path / "demo" / "report.html").read_text()
+    assert all(name in text for name in ("corelog-laplace-margin", "coremse", "margin", "random"))
+    assert "Labels to reach" in result.output
+    shown = [line.split("│")[1:-1] for line in result.output.splitlines() if line.strip().startswith("│")]
+    first, last = ([float(value) for value in row] for row in (shown[0], shown[-1]))
+    assert (first[0], last[0]) == (20, 80)
+    assert all(after > before for before, after in zip(first[1:], last[1:], strict=True))
+    assert len(set(first[1:])) == 1  # the same initial labels

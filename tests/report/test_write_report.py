@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from bemps.cli.report import report
 from bemps.errors import InputError
-from bemps.report import curves_page, write_report
+from bemps.report import write_report
 from making_runs import grid, row, synthetic_run, write
 
 VOID = {"meta", "link", "br", "input", "img"}
@@ -239,13 +239,3 @@ def test_shared_pools_give_maps_and_projections(tmp_path):
     (place / "meta.json").write_text("{}")
     with pytest.raises(InputError, match="Remove this folder"):
         write_report(tmp_path, images=False)
-
-
-def test_a_small_page_from_arrays():
-    values = {"coremse": np.array([[0.5, 0.7], [0.6, 0.8]]), "<random>": np.array([[0.5, 0.6], [0.4, 0.7]])}
-    text = curves_page("demo & more", "a lead", np.array([20, 30]), values, note="a note")
-    words = "".join(Reader(text).words)
-    assert "0.750" in words
-    assert "<random>" in words
-    assert "a lead" in words
-    assert "a note" in words

@@ -1,83 +1,68 @@
-"""`bemps demo`: the main job in about a minute."""
+"""`bemps demo`: a small real grid and its report, in about a minute."""
 
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from bemps.cli.failures import plainly, writable
-from bemps.demo import Curves, Setting, learning_curves
-from bemps.report import curves_page
+from bemps.cli.failures import plainly
+from bemps.cli.run import run_shown
+from bemps.statistics.curves import Curve
+
+STRATEGIES = ["corelog-laplace-margin", "coremse", "margin", "random"]
 
 
 def demo(
     seeds: Annotated[int, typer.Option(min=1, help="repetitions; their mean is shown")] = 5,
     batch: Annotated[int, typer.Option(min=1, help="labels asked for at a time")] = 10,
-    rounds: Annotated[int, typer.Option(min=1, help="batches asked for")] = 12,
-    out: Annotated[Path, typer.Option(help="the page with the learning curves")] = Path("bemps-demo.html"),
+    budget: Annotated[int, typer.Option(min=1, help="labels asked for in all, beyond the first 20")] = 120,
+    out: Annotated[Path, typer.Option(help="folder of the results and of the report")] = Path("runs/demo"),
 ) -> None:
-    """Real active learning on scikit-learn's digits: CoreMSE against margin and random.
+    """Real active learning on scikit-learn's digits: four strategies, five seeds, and the report.
 
-    An ensemble of ten logistic regressions is retrained after every batch. Needs no network and nothing beyond
-    what `pip install bemps` brings.
+    A linear classifier with a Laplace posterior is retrained after every batch. The same as `bemps run --dataset digits
+    --model spectral ...` and `bemps report`; it needs no network, and the experiments extra.
     """
-    console = Console()
-    setting = Setting(seeds=seeds, batch=batch, rounds=rounds)
+    settings = {"dataset": "digits", "model": "spectral", "strategies": STRATEGIES, "seeds": seeds}
+    console = Console(soft_wrap=True)
     with plainly():
-        writable(out)
-    with plainly(), _bar(console) as bar:
-        task = bar.add_task("starting", total=setting.steps)
-        curves = learning_curves(
-            setting,
-            lambda strategy, seed, labels: bar.update(
-                task, advance=1, description=f"{strategy:8} seed {seed} {labels:4} labels"
-            ),
-        )
+        run_shown(settings | {"batch_size": batch, "budget": budget, "out": str(out)})
+        _conclude(out, console)
+
+
+def _conclude(out: Path, console: Console) -> None:
+    from bemps.report import write_report
+    from bemps.statistics import read_run
+
+    [curves] = read_run(out).results.curves.values()
     console.print(_table(curves))
     console.print(_sentence(curves))
-    out.write_text(
-        curves_page(
-            "bemps demo: digits",
-            _sentence(curves),
-            curves.labels,
-            curves.accuracy,
-            note=f"Mean test accuracy over {seeds} seeds with 95 % bands; ten logistic regressions with "
-            f"Bayesian-bootstrap weights; the same initial labels for every strategy at a seed.",
-        ),
-        encoding="utf-8",
-    )
-    console.print(f"Learning curves: [bold]{out}[/]", highlight=False)
+    with console.status("drawing") as status:
+        page = write_report(out, images=False, progress=status.update)
+    console.print(f"Report: [bold]{page}[/]", highlight=False)
 
 
-def _bar(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-    )
-
-
-def _table(curves: Curves) -> Table:
+def _table(curves: dict[str, Curve]) -> Table:
     table = Table(title="test accuracy, mean over seeds")
     table.add_column("labels", justify="right")
-    for name in curves.accuracy:
+    for name in curves:
         table.add_column(name, justify="right")
-    last = len(curves.labels) - 1
-    for place in [*range(0, last, 2), last]:
-        row = [f"{values.mean(0)[place]:.3f}" for values in curves.accuracy.values()]
-        table.add_row(str(curves.labels[place]), *row)
+    labels = curves["random"].labels
+    for place in sorted({*range(0, len(labels), 2), len(labels) - 1}):
+        means = (curve.values["accuracy"].mean(0)[place] for curve in curves.values())
+        table.add_row(str(labels[place]), *(f"{mean:.3f}" for mean in means))
     return table
 
 
-def _sentence(curves: Curves) -> str:
+def _sentence(curves: dict[str, Curve]) -> str:
     """Labels that each strategy needs for what random reaches at the end."""
-    goal = float(curves.accuracy["random"].mean(0)[-1])
-    needed = {name: curves.labels_to_reach(name, goal) for name in curves.accuracy}
-    told = ", ".join(f"{name} {count if count is not None else 'more'}" for name, count in needed.items())
+    from bemps.statistics import labels_to_reach
+
+    means = {name: curve.values["accuracy"].mean(0) for name, curve in curves.items()}
+    goal = float(means["random"][-1])
+    needed = {name: labels_to_reach(curves[name].labels, mean, goal) for name, mean in means.items()}
+    told = ", ".join(f"{name} {count:.0f}" if np.isfinite(count) else f"{name} more" for name, count in needed.items())
     return f"Labels to reach the {goal:.1%} that random reaches at the end: {told}."

@@ -119,10 +119,11 @@ def run(
         "shared": None if shared is None else str(shared),
     }
     with plainly():
-        _run({name: value for name, value in flags.items() if value is not None}, file)
+        run_shown({name: value for name, value in flags.items() if value is not None}, file)
 
 
-def _run(flags: dict[str, Any], file: Path | None) -> None:
+def run_shown(flags: dict[str, Any], file: Path | None = None) -> None:
+    """Run the settings of a file and of flags, which go first, with a bar on the terminal."""
     from bemps.experiments import config_of, read_toml
     from bemps.experiments import run as run_experiment
 

@@ -33,22 +33,26 @@ class Cell:
         return {name: getattr(self, name) for name in KEY} | dict(self.options)
 
     @property
-    def digest(self) -> bytes:
-        return hashlib.blake2b(canonical(self.key).encode(), digest_size=8).digest()
-
-    @property
     def learner_seed(self) -> int:
-        """The seed of every random act in the cell but the initial labels."""
-        return int.from_bytes(self.digest) >> 1
+        """The seed of every random act in the cell but the initial labels.
+
+        It is that of the dataset, the model and the seed alone: strategies are compared under common random numbers,
+        and all start from the same model.
+        """
+        return int.from_bytes(_digest({"dataset": self.dataset, "model": self.model, "seed": self.seed})) >> 1
 
     @property
     def slug(self) -> str:
         """A readable file name without an ending; the digest keeps keys apart that read alike."""
         words = f"{self.dataset}-{self.model}-{self.strategy}-b{self.batch_size}-s{self.seed}"
-        return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', words)}-{self.digest.hex()}"
+        return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', words)}-{_digest(self.key).hex()}"
 
     def __str__(self) -> str:
         return " ".join(f"{name}={value}" for name, value in self.key.items())
+
+
+def _digest(key: dict[str, Any]) -> bytes:
+    return hashlib.blake2b(canonical(key).encode(), digest_size=8).digest()
 
 
 def cells(config: Config) -> list[Cell]:

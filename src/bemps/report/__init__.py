@@ -4,7 +4,6 @@ from bemps.report.figures import Lines as Lines
 from bemps.report.figures import Matrix as Matrix
 from bemps.report.figures import Points as Points
 from bemps.report.figures import Series as Series
-from bemps.report.small import curves_page as curves_page
 from bemps.report.style import Styles as Styles
 from bemps.report.svg import draw as draw
 from bemps.report.tables import Table as Table
