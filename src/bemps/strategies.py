@@ -202,12 +202,13 @@ def _linear(
     checks.within(l2, "l2", 0, open_low=True)
     checks.within(temperature, "temperature", 0, open_low=True)
     white = laplace.whitener(labelled.astype(np.float64), d, l2=l2, temperature=temperature)
-    here = laplace.Linear((features @ white).astype(features.dtype), q)
+    # float32 from here on: the products over candidates and points are the cost, and 1e-6 of a gain decides nothing
+    here = laplace.Linear((features @ white).astype(np.float32), q)
     if context.estimation is None:
         return here, here[context.sample(checks.whole(estimation_size, "estimation_size", 1))]
     points = context.need("estimation_features")
     there_q = mean_prediction(context.estimation, context.members()[1])
-    return here, laplace.Linear((points @ white).astype(features.dtype), there_q)
+    return here, laplace.Linear((points @ white).astype(np.float32), there_q)
 
 
 def _near_ties(context: Context, q: Float[Array, "N K"]) -> Int[Array, " V"]:

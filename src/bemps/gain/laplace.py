@@ -73,8 +73,37 @@ def laplace_gain(here: Linear, there: Linear, score: str = "log") -> Float[Array
     return c * c * trace_terms(here.q, there.q, score) / own[:, None]
 
 
+def trace_factors(a: Float[Array, "n K"], b: Float[Array, "m K"], score: str) -> tuple[Array, Array] | None:
+    """(phi, psi) with tr(S_a T_b) = phi(a) . psi(b) and phi = [q, q q, vec(q q^T)].
+
+    None where such rows would be longer than those of the traces themselves: K^2 + 2K > m.
+    """
+    if a.shape[1] * (a.shape[1] + 2) > len(b):
+        return None
+    squares, pairs = b * b, _pairs(b, b)
+    if score == "log":
+        psi = np.concatenate([b - squares, -b, pairs], axis=1) / 2
+    else:
+        norm = squares.sum(1, keepdims=True)
+        psi = np.concatenate([squares * (1 + norm - 2 * b), -squares, 2 * _pairs(b, squares) - norm * pairs], axis=1)
+    return np.concatenate([a, a * a, _pairs(a, a)], axis=1), psi
+
+
+def _pairs(a: Float[Array, "n K"], b: Float[Array, "n K"]) -> Float[Array, "n KK"]:
+    return (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
+
+
 class GreedyLaplace:
-    """A batch picked one by one; `scores` are the mean gains given the picks so far."""
+    r"""A batch picked one by one; `scores` are the mean gains given the picks so far.
+
+    Pick i takes u_i r_i^T off c (u = c(., x) d_x / (1 + c(x,x) d_x), r = c(x, .)), so with weights v of the points
+
+        sum_m v (c - u r)^2 tr  =  sum_m v c^2 tr  -  2 u sum_m v r c tr  +  u^2 sum_m v r^2 tr,
+        c tr  =  c_0 tr  -  sum_{i earlier} u_i r_i tr.
+
+    c_0 tr is one N x M array that never changes: a pick costs one product of it with a vector. The traces themselves
+    are low-rank (`trace_factors`) or, with many classes, kept.
+    """
 
     def __init__(
         self,
@@ -83,49 +112,55 @@ class GreedyLaplace:
         score: str = "log",
         estimation_weights: Float[Array, " M"] | None = None,
     ) -> None:
-        M = len(there.z)
-        self._here = here
+        N, M = len(here.z), len(there.z)
+        self._here, self._points, kind = here, there.z, here.z.dtype
         v = np.full(M, 1 / M) if estimation_weights is None else estimation_weights
-        self._v = v.astype(here.z.dtype)
-        self._c = here.z @ there.z.T  # (N, M)
-        self._trace = np.empty_like(self._c)
-        map_blocks(lambda s: self._fill_trace(s, there.q, score), slices(len(here.z), max(1, 2**16 // M)))
+        self._v = v.astype(kind)
+        self._weighted = np.empty((N, M), kind)  # c_0 tr(S_n T_m)
+        self._sums = np.empty(N, kind)  # sum_m v c^2 tr, now
+        factors = trace_factors(here.q, there.q, score)
+        self._phi = np.empty((N, M), kind) if factors is None else factors[0].astype(kind)
+        self._psi = None if factors is None else factors[1].astype(kind)
+        map_blocks(lambda s: self._begin(s, there.q, score), slices(N, max(1, 2**16 // M)))
         self._d = curvature(here.q)
         self._own = (here.z * here.z).sum(1)  # c(n,n)
-        self._downdates = np.zeros((0, len(here.z)), here.z.dtype)
-        self.scores = self._blocks(None)
+        self._us, self._rs = np.empty((0, N), kind), np.empty((0, M), kind)
+        self._columns = np.empty((0, N), kind)
 
-    def _fill_trace(self, block: slice, q: Float[Array, "M K"], score: str) -> None:
-        self._trace[block] = trace_terms(self._here.q[block], q, score)
+    def _begin(self, block: slice, q: Float[Array, "M K"], score: str) -> None:
+        traces = trace_terms(self._here.q[block], q, score)
+        if self._psi is None:
+            self._phi[block] = traces
+        c = self._here.z[block] @ self._points.T
+        self._weighted[block] = c * traces
+        self._sums[block] = (c * self._weighted[block]) @ self._v
+
+    @property
+    def scores(self) -> Float[Array, " N"]:
+        return np.maximum(self._sums / (1 + self._own * self._d), 0.0)
 
     def pick(self, index: int) -> None:
-        """Suppose that item `index` gets labelled: A, and with it every c, by one downdate of rank one."""
-        z = self._here.z
-        column = z @ z[index] - self._downdates[:, index] @ self._downdates  # c(n, index)
-        scale = self._d[index] / (1 + self._own[index] * self._d[index])
-        self._own -= scale * column * column
-        self._downdates = np.vstack([self._downdates, (np.sqrt(scale) * column)[None].astype(z.dtype)])
-        self.scores = self._blocks((scale * column).astype(z.dtype), self._c[index].copy())
+        """Suppose that item `index` gets labelled."""
+        z, earlier = self._here.z, self._us[:, index]
+        r = self._points @ z[index] - earlier @ self._rs
+        column = z @ z[index] - earlier @ self._columns  # c(n, index)
+        u = (column * (self._d[index] / (1 + self._own[index] * self._d[index]))).astype(z.dtype)
+        self._own -= u * column
+        weights = self._v * r
+        changed = self._traced(weights * np.vstack([self._rs, r]))  # sum_m v r_i r tr for every pick i
+        cross = self._product(weights) - np.einsum("in,ni->n", self._us, changed[:, :-1])
+        self._sums += u * (u * changed[:, -1] - 2 * cross)
+        self._us, self._rs, self._columns = (
+            np.vstack(pair) for pair in ([self._us, u], [self._rs, r], [self._columns, column])
+        )
 
-    def _blocks(self, column: Float[Array, " N"] | None, row: Float[Array, " M"] | None = None) -> Float[Array, " N"]:
-        """Downdate c by column x row where given, and average the gains."""
-        N, M = self._c.shape
-        mean = np.empty(N, self._c.dtype)
-        rows = max(1, 2**16 // M)  # c, its square and the traces of so many candidates stay in the cache
+    def _product(self, weights: Float[Array, " M"]) -> Float[Array, " N"]:
+        parts = slices(len(self._weighted), 2_048)
+        return np.concatenate(map_blocks(lambda block: self._weighted[block] @ weights, parts))
 
-        def part(block: slice) -> None:
-            scratch = np.empty((rows, M), self._c.dtype)
-            for start in range(block.start, block.stop, rows):
-                some = slice(start, min(start + rows, block.stop))
-                c, spare = self._c[some], scratch[: some.stop - start]
-                if column is not None and row is not None:
-                    c -= np.multiply(column[some, None], row, out=spare)
-                np.multiply(c, c, out=spare)
-                spare *= self._trace[some]
-                np.matmul(spare, self._v, out=mean[some])
-
-        map_blocks(part, slices(N, max(rows, 2_048)))
-        return np.maximum(mean / (1 + self._own * self._d), 0.0)
+    def _traced(self, weights: Float[Array, "i M"]) -> Float[Array, "N i"]:
+        """sum_m weights[i,m] tr(S_n T_m)."""
+        return self._phi @ (weights.T if self._psi is None else self._psi.T @ weights.T)
 
 
 def greedy_batch(
@@ -133,8 +168,8 @@ def greedy_batch(
 ) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
     """The greedy joint batch: positions and the gain of each given the ones before it.
 
-    c and the traces take two N x M arrays; where they exceed the memory limit, only the candidates with the largest
-    gains of their own that fit stay in.
+    It takes up to two N x M arrays; where they exceed the memory limit, only the candidates with the largest gains of
+    their own that fit stay in.
     """
     kept = _that_fit(here, there, n, score)
     greedy = GreedyLaplace(here[kept], there, score)
