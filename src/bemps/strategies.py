@@ -125,6 +125,12 @@ def _gain_diverse(
     return batch.diverse(scores, rows, context.n, context.rng, T=T)
 
 
+def _gain_of_score(
+    context: Context, *, score: ScoreLike = "spherical", T: float = 0.5, estimation_size: int | None = None
+) -> Selection:
+    return _gain_diverse(context, score=score, T=T, estimation_size=estimation_size)
+
+
 def _gain_topk(
     context: Context,
     *,
@@ -275,6 +281,7 @@ STRATEGIES: dict[str, Entry] = {
     "margin-km": Entry(_margin_km, "k-means on embeddings of the 10 B smallest margins", ("embeddings",)),
     "coremse": Entry(partial(_gain_diverse, score="brier"), "expected gain in the Brier score, diverse batch"),
     "corelog": Entry(partial(_gain_diverse, score="log"), "expected gain in the log score, diverse batch", _SAMPLED),
+    "gain": Entry(_gain_of_score, "expected gain in any score (option `score`), diverse batch", _SAMPLED),
     "coremse-topk": Entry(partial(_gain_topk, score="brier"), "expected gain in the Brier score, the top B"),
     "corelog-topk": Entry(partial(_gain_topk, score="log"), "expected gain in the log score (EPIG), top B", _SAMPLED),
     "coremse-km": Entry(partial(_gain_km, score="brier"), "CoreMSE-weighted k-means on features", ("features",)),

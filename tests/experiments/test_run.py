@@ -220,6 +220,9 @@ def test_plugins_are_checked(tmp_path):
     (tmp_path / "taken.py").write_text("def margin(context):\n    return None\n")
     with pytest.raises(InputError, match="margin"):
         play(tmp_path / "run", plugin=str(tmp_path / "taken.py"))
+    (tmp_path / "broken.py").write_text("import nothing_like_this\n")
+    with pytest.raises(InputError, match="No module named 'nothing_like_this'"):
+        play(tmp_path / "run", plugin=str(tmp_path / "broken.py"))
 
 
 def write_questions(path, data_dir, count):

@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import inspect
 import sys
+import traceback
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -54,7 +55,15 @@ def _module(path: Path) -> ModuleType:
         raise InputError("--plugin", expected="a Python file", got=str(path), fix="Check the path.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and the like look their module up
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(
+            f"plugin {path}",
+            expected="a file that can be imported",
+            got="".join(traceback.format_exception_only(error)).strip(),
+            fix=f"Try: python {path}",
+        ) from error
     return module
 
 
