@@ -159,7 +159,9 @@ def test_the_number_of_threads_changes_nothing(name):
 def test_any_score_is_an_option_of_one_strategy():
     """`gain` with the Brier and the log score is CoreMSE and CoreLog; others are their own."""
     probs = np.random.default_rng(0).dirichlet(np.ones(4), size=(5, 80))
-    picks = {score: bemps.select(probs, 6, "gain", score=score).indices.tolist() for score in ("brier", "log", "spherical")}
+    picks = {
+        score: bemps.select(probs, 6, "gain", score=score).indices.tolist() for score in ("brier", "log", "spherical")
+    }
     assert picks["brier"] == bemps.select(probs, 6, "coremse").indices.tolist()
     assert picks["log"] == bemps.select(probs, 6, "corelog").indices.tolist()
     assert picks["spherical"] not in (picks["brier"], picks["log"])

@@ -12,7 +12,8 @@ from bemps.experiments.sources import Source, source_of
 Value = str | int | float | bool
 COLUMNS = ("text", "image", "label", "id", "test", "holdout")
 KNOWN = (
-    *("dataset", "model", "strategies", "batch_size", "seeds", "budget", "initial", "max_pool", "axes"),
+    *("dataset", "model", "strategies", "batch_size", "seeds", "budget", "initial", "max_pool", "max_test"),
+    "axes",
     *("full", "plugin"),
     *COLUMNS,
 )
@@ -25,6 +26,7 @@ class Config:
     budget    labels acquired beyond the initial ones
     initial   labels before the first round; None: 26 for texts, 20 otherwise
     max_pool  at most that many items of each pool
+    max_test  at most that many items of each test set
     axes      further axes by name: options of models and strategies, and estimation_size
     full      also train on the labels of the whole pool, once per dataset and model: the line to reach
     plugin    a Python file with strategies
@@ -38,6 +40,7 @@ class Config:
     budget: int = 100
     initial: int | None = None
     max_pool: int | None = None
+    max_test: int | None = None
     axes: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     full: bool = True
     plugin: str | None = None
@@ -53,6 +56,7 @@ class Config:
             "budget": self.budget,
             "initial": self.initial,
             "max_pool": self.max_pool,
+            "max_test": self.max_test,
             "axes": {name: list(values) for name, values in sorted(self.axes.items())},
             "full": self.full,
         }
@@ -81,6 +85,7 @@ def config_of(settings: Mapping[str, Any]) -> Config:
         budget=_whole(given.get("budget", 100), "budget", 1),
         initial=None if "initial" not in given else _whole(given["initial"], "initial", 2),
         max_pool=None if "max_pool" not in given else _whole(given["max_pool"], "max_pool", 10),
+        max_test=None if "max_test" not in given else _whole(given["max_test"], "max_test", 10),
         axes={name: _axis(name, values) for name, values in sorted(given.get("axes", {}).items())},
         full=bool(given.get("full", True)),
         plugin=given.get("plugin"),

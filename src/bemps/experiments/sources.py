@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -79,8 +79,13 @@ def _checked(source: Source) -> Source:
     return source
 
 
-def load(source: Source, *, data_dir: str | None, max_pool: int | None) -> data.Dataset:
-    """The dataset: pool and test set, every row labelled."""
+def load(source: Source, *, data_dir: str | None, max_pool: int | None, max_test: int | None = None) -> data.Dataset:
+    """The dataset: pool and test set, every row labelled, at most so many of each."""
+    whole = _whole(source, data_dir, max_pool)
+    return replace(whole, test=part_of(whole.test, max_test, seed=SPLIT_SEED))
+
+
+def _whole(source: Source, data_dir: str | None, max_pool: int | None) -> data.Dataset:
     if source.known:
         return data.load(source.path, data_dir=data_dir, max_pool=max_pool, seed=SPLIT_SEED)
     text = list(source.text) if isinstance(source.text, tuple) else source.text
