@@ -8,11 +8,13 @@ from jaxtyping import Float, Int
 from bemps.errors import InputError
 from bemps.types import Array
 
+ESTIMATION_SIZE = 1_000  # items of an estimation pool, unless it is free to take all
 _HINTS = {
     "probs": "the members' probabilities (E, N, K)",
     "features": "features (N, H) of the current model",
     "surprisal": "surprisal vectors (N, T) of a masked language model",
     "labelled_features": "the labelled items' features (L, H), an empty (0, H) array where nothing is labelled",
+    "labelled_embeddings": "the labelled items' embeddings (L, J), an empty (0, J) array where nothing is labelled",
     "estimation_features": "the features (M, H) of the estimation pool",
 }
 

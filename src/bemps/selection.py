@@ -60,7 +60,9 @@ def select(
         surprisal=own["surprisal"],
         labelled_features=_like(labelled_features, "labelled_features", own["features"], "features"),
         labelled_embeddings=_like(labelled_embeddings, "labelled_embeddings", own["embeddings"], "embeddings"),
-        labelled_probs=_labelled_probs(labelled_probs, labelled_features, members),
+        labelled_probs=_labelled_probs(
+            labelled_probs, labelled_embeddings if labelled_features is None else labelled_features, members
+        ),
         estimation_features=_estimation_features(estimation_features, points, own["features"]),
     )
     return run(strategy, context, **options)

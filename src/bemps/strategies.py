@@ -6,23 +6,21 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from bemps import baselines, batch, checks, clusters
+from bemps import baselines, batch, checks, closed_form, clusters
 from bemps.batchbald import batchbald
-from bemps.context import Context
+from bemps.context import ESTIMATION_SIZE, Context
 from bemps.errors import InputError, unknown_name
-from bemps.gain import Gain, expected_gain, laplace
+from bemps.gain import Gain, expected_gain
 from bemps.gain.compat import official_rows, official_scores
 from bemps.gain.joint import brier_half, joint_greedy
-from bemps.gain.posterior import mean_prediction
 from bemps.gain.quadratic import quadratic_scores
 from bemps.scores import Brier, Quadratic, ScoreLike, SoftZeroOne
 from bemps.scores import score as find_score
 from bemps.types import Array, Selection
 
 Strategy = Callable[..., Selection]
-ESTIMATION_SIZE = 1_000
 
 
 @dataclass(frozen=True)
@@ -177,52 +175,6 @@ def _wmocu(context: Context, *, c: float = 1.0, T: float = 0.5, estimation_size:
 # -- from features and embeddings -------------------------------------------------------------------------------------
 
 
-def _laplace(
-    context: Context,
-    *,
-    score: str,
-    near_ties: bool = False,
-    l2: float = 1.0,
-    temperature: float = 1.0,
-    estimation_size: int = ESTIMATION_SIZE,
-) -> Selection:
-    q = mean_prediction(*context.members())
-    here, there = _linear(context, q, l2, temperature, estimation_size)
-    kept = _near_ties(context, q) if near_ties else np.arange(context.size)
-    picks, values = laplace.greedy_batch(here[kept], there, context.n, score)
-    return Selection(kept[picks], values)
-
-
-def _linear(
-    context: Context, q: Float[Array, "N K"], l2: float, temperature: float, estimation_size: int
-) -> tuple[laplace.Linear, laplace.Linear]:
-    """Candidates and estimation pool as the Laplace posterior sees them.
-
-    Without `labelled_probs`, the mean curvature of the pool stands for that of the labelled items.
-    """
-    features, labelled = context.need("features"), context.need("labelled_features")
-    if context.labelled_probs is None:
-        d = np.full(len(labelled), float(laplace.curvature(q).mean()))
-    else:
-        d = laplace.curvature(context.labelled_probs)
-    checks.within(l2, "l2", 0, open_low=True)
-    checks.within(temperature, "temperature", 0, open_low=True)
-    white = laplace.whitener(labelled.astype(np.float64), d, l2=l2, temperature=temperature)
-    # float32 from here on: the products over candidates and points are the cost, and 1e-6 of a gain decides nothing
-    here = laplace.Linear((features @ white).astype(np.float32), q)
-    if context.estimation is None:
-        return here, here[context.sample(checks.whole(estimation_size, "estimation_size", 1))]
-    points = context.need("estimation_features")
-    there_q = mean_prediction(context.estimation, context.members()[1])
-    return here, laplace.Linear((points @ white).astype(np.float32), there_q)
-
-
-def _near_ties(context: Context, q: Float[Array, "N K"]) -> Int[Array, " V"]:
-    """The max(10 n, N * mean(1 - max q)) candidates with the smallest margins: where a label can change an answer."""
-    size = max(10 * context.n, int(np.ceil(context.size * float((1 - q.max(1)).mean()))))
-    return np.sort(batch.top(baselines.margin(*context.members()), min(size, context.size), context.rng))
-
-
 def _badge(context: Context) -> Selection:
     probs, weights = context.members()
     return Selection(*baselines.badge(probs, weights, context.need("features"), context.n, context.rng))
@@ -261,6 +213,7 @@ def _typiclust(context: Context) -> Selection:
 
 _SAMPLED = ("estimation",)
 _LAPLACE = ("map", "features", "labelled_features", "labelled_probs", "estimation", "estimation_features")
+_EMBEDDED = ("map", "embeddings", "labelled_embeddings", "labelled_probs")
 _REPRESENTED = ("embeddings", "labelled_embeddings")
 
 STRATEGIES: dict[str, Entry] = {
@@ -290,14 +243,23 @@ STRATEGIES: dict[str, Entry] = {
     ),
     "coremse-joint": Entry(_gain_joint, "joint expected gain of the batch in the Brier score, greedy"),
     "coremse-laplace": Entry(
-        partial(_laplace, score="brier"), "closed-form CoreMSE of a linear head, greedy", _LAPLACE
+        partial(closed_form.laplace_batch, score="brier"), "closed-form CoreMSE of a linear head, greedy", _LAPLACE
     ),
-    "corelog-laplace": Entry(partial(_laplace, score="log"), "closed-form CoreLog of a linear head, greedy", _LAPLACE),
+    "corelog-laplace": Entry(
+        partial(closed_form.laplace_batch, score="log"), "closed-form CoreLog of a linear head, greedy", _LAPLACE
+    ),
+    "corelog-ties": Entry(
+        closed_form.ties, "closed-form CoreLog on embeddings among near ties, classes balanced, greedy", _EMBEDDED
+    ),
     "coremse-laplace-margin": Entry(
-        partial(_laplace, score="brier", near_ties=True), "coremse-laplace among the smallest margins", _LAPLACE
+        partial(closed_form.laplace_batch, score="brier", near_ties=True),
+        "coremse-laplace among the smallest margins",
+        _LAPLACE,
     ),
     "corelog-laplace-margin": Entry(
-        partial(_laplace, score="log", near_ties=True), "corelog-laplace among the smallest margins", _LAPLACE
+        partial(closed_form.laplace_batch, score="log", near_ties=True),
+        "corelog-laplace among the smallest margins",
+        _LAPLACE,
     ),
 }
 ALIASES = {"epig": "corelog-topk"}

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import bemps
-from bemps import scores
+from bemps import InputError, scores
+from bemps.closed_form import smoothed
 from bemps.gain import laplace
 from bemps.gain.blocked import GeneralKernel
+from bemps.gain.laplace import Linear, curvature, laplace_gain
 
 
 def softmax(z):
@@ -136,3 +138,60 @@ def test_estimation_pool_of_other_items_needs_their_features():
 def test_only_log_and_brier_have_a_closed_form():
     with pytest.raises(bemps.InputError, match="closed form"):
         laplace.trace_terms(np.eye(2), np.eye(2), "spherical")
+
+
+def test_smoothed_vectors_by_hand():
+    """Components times their standard deviations, of root-mean-square norm 2.5, and a bias; the rest is dropped."""
+    rng = np.random.default_rng(0)
+    pool = rng.normal(size=(2000, 3)) @ np.diag([3.0, 1.0, 1e-4]) + 7.0
+    features, labelled = smoothed(pool, pool[:5])
+    np.testing.assert_allclose(labelled, features[:5], rtol=1e-4, atol=1e-5)
+    assert features.shape == (2000, 3)  # two directions and the bias
+    np.testing.assert_allclose(features[:, -1], 2.5 * 0.35)
+    np.testing.assert_allclose((features[:, :-1] ** 2).sum(1).mean(), 2.5**2, rtol=1e-3)
+    spread = features[:, :-1].std(0)
+    np.testing.assert_allclose(spread[0] / spread[1], (pool[:, 0].std() / pool[:, 1].std()) ** 2, rtol=0.02)
+    same = np.ones((4, 3))
+    assert smoothed(same, same[:1])[0].shape == (4, 1)  # nothing varies: the bias alone
+
+
+def test_ties_are_the_literal_greedy_of_balanced_gains():
+    rng = np.random.default_rng(1)
+    vectors, q = problem(rng, 120, 6, 3)
+    labelled = vectors[:12]
+    known = rng.dirichlet(np.ones(3), size=12)
+    found = bemps.select(
+        q[None], 4, "corelog-ties", embeddings=vectors, labelled_embeddings=labelled, labelled_probs=known, floor=6
+    )
+    features, told = smoothed(vectors, labelled)
+    ordered = np.sort(q, axis=1)
+    size = max(24, int(np.ceil(120 * (1 - q.max(1)).mean() ** 3)))
+    kept = np.argsort(ordered[:, -1] - ordered[:, -2])[:size]
+    weights = (q / q.mean(0)).sum(1) / (q / q.mean(0)).sum()
+    precision = told.T @ (told * curvature(known)[:, None]) + np.eye(features.shape[1])
+    picks = []
+    for _ in range(4):  # every gain anew after every pick
+        z = features @ np.linalg.inv(np.linalg.cholesky(precision)).T
+        gains = laplace_gain(Linear(z, q), Linear(z, q), "log") @ weights
+        picks.append(max((i for i in kept if i not in picks), key=lambda i: gains[i]))
+        precision += curvature(q[picks[-1:]])[0] * np.outer(features[picks[-1]], features[picks[-1]])
+    assert found.indices.tolist() == picks
+
+
+def test_ties_take_near_ties_where_the_model_is_sure_and_everything_where_it_doubts():
+    rng = np.random.default_rng(2)
+    vectors = rng.normal(size=(400, 5))
+    sure = rng.dirichlet([20.0, 0.5, 0.5], size=400)
+    chosen = bemps.select(sure[None], 10, "corelog-ties", embeddings=vectors, labelled_embeddings=vectors[:9])
+    ordered = np.sort(sure, axis=1)
+    margins = ordered[:, -1] - ordered[:, -2]
+    assert (margins[chosen.indices] <= np.sort(margins)[49]).all()  # of the 5 B smallest
+    doubting = np.full((400, 3), 1 / 3)
+    chosen = bemps.select(doubting[None], 10, "corelog-ties", embeddings=vectors, labelled_embeddings=vectors[:9])
+    assert len(set(chosen.indices.tolist())) == 10
+
+
+def test_ties_need_embeddings_of_the_labelled_items():
+    q = np.full((1, 30, 3), 1 / 3)
+    with pytest.raises(InputError, match="labelled_embeddings"):
+        bemps.select(q, 2, "corelog-ties", embeddings=np.eye(30))

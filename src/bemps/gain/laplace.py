@@ -164,7 +164,7 @@ class GreedyLaplace:
 
 
 def greedy_batch(
-    here: Linear, there: Linear, n: int, score: str = "log"
+    here: Linear, there: Linear, n: int, score: str = "log", estimation_weights: Float[Array, " M"] | None = None
 ) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
     """The greedy joint batch: positions and the gain of each given the ones before it.
 
@@ -172,7 +172,7 @@ def greedy_batch(
     their own that fit stay in.
     """
     kept = _that_fit(here, there, n, score)
-    greedy = GreedyLaplace(here[kept], there, score)
+    greedy = GreedyLaplace(here[kept], there, score, estimation_weights)
     picks: list[int] = []
     values: list[float] = []
     for _ in range(n):
