@@ -18,7 +18,8 @@ from bemps.experiments.grid import Cell
 from bemps.experiments.models import MODELS
 from bemps.experiments.play import one_thread, play
 from bemps.experiments.progress import Silent
-from bemps.experiments.runner import _share, _work  # what `run` does before the cells
+from bemps.experiments.runner import _work  # what `run` does before the cells
+from bemps.experiments.sharing import share
 from bemps.experiments.tables import write_tables
 
 
@@ -66,7 +67,7 @@ def overheads(model_name, *, batch=10, rounds=30, repeats=3):
         for number in range(repeats):
             out = Path(name) / str(number)
             work = _work(config, [cell], {"digits": digits}, out)
-            _share({("digits", "plain")}, {"digits": digits}, out, 1, Silent())
+            share({("digits", "plain")}, {"digits": digits}, out, 1, Silent())
             make = lambda out=out: MODELS[model_name].make(x, out)  # noqa: E731
 
             def whole(out=out, work=work):

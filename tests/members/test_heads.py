@@ -289,12 +289,17 @@ def test_items_that_are_not_vectors_are_refused():
 # Inputs and features
 
 
-def test_the_prior_gives_way_when_labels_are_many_and_easy():
-    """Half way to the norm of the final classifier on the same labels."""
-    model, final = fitted(HeadClassifier(X), labels=600), SpectralLogistic(X)
-    final.fit(X[:600], Y[:600], CLASSES, rng())
-    assert model.norm_ == pytest.approx(np.sqrt(2.5 * final.norm_))
-    assert model.norm_ > fitted(HeadClassifier(X), labels=20).norm_
+def test_linear_heads_take_the_norm_of_the_final_classifier_and_hidden_ones_half_of_the_way():
+    final = SpectralLogistic(X).fit(X[:100], Y[:100], CLASSES, rng())
+    assert fitted(HeadClassifier(X, hidden=0), labels=100).norm_ == final.norm_
+    assert fitted(HeadClassifier(X), labels=100).norm_ == pytest.approx(np.sqrt(2.5 * final.norm_))
+
+
+def test_masks_of_a_linear_head_see_every_direction_in_every_coordinate():
+    plain, mixed = spectral_map(X), spectral_map(X).mixed()
+    assert mixed(X) @ mixed(X).T == pytest.approx(plain(X) @ plain(X).T, abs=1e-9)
+    strongest = [np.abs(made.matrix).T @ np.abs(plain.matrix[:, 0]) for made in (plain, mixed)]
+    assert strongest[1].max() < strongest[0].max() / 2
 
 
 def test_standard_inputs_have_unit_norm_and_no_dead_coordinates():
@@ -313,7 +318,7 @@ def test_large_means_do_not_drown_the_differences():
 
 
 def test_inner_products_of_features_are_means_over_the_heads():
-    model = fitted(HeadClassifier(X, members=3, hidden=8, norm=NORM))
+    model = fitted(HeadClassifier(X, members=3, hidden=8, inputs=spectral_map(X), norm=NORM))
     rows = model.features(X[:10])
     inputs = torch.from_numpy((NORM * spectral_map(X)(X[:10])[:, :-1].T[None]).astype(np.float32))
     units = penultimate(model.trained_.layers, inputs)
@@ -322,7 +327,7 @@ def test_inner_products_of_features_are_means_over_the_heads():
 
 
 def test_features_of_linear_and_masked_heads():
-    linear = fitted(HeadClassifier(X, hidden=0, norm=NORM)).features(X[:5])
+    linear = fitted(HeadClassifier(X, hidden=0, inputs=spectral_map(X), norm=NORM)).features(X[:5])
     assert linear == pytest.approx(NORM * spectral_map(X)(X[:5])[:, :-1], abs=1e-5)
     assert fitted(HeadClassifier(X, posterior="dropout", hidden=12)).features(X[:5]).shape == (5, 12)
 
@@ -377,7 +382,8 @@ def test_dropout_masks_cost_little_more_than_one_pass():
     names, features = list("abcdef"), spectral_map(WIDE)
 
     def predicting(members):
-        model = HeadClassifier(inputs=features, members=members, posterior="dropout", recipe=HeadRecipe(epochs=1))
+        recipe = HeadRecipe(epochs=1)
+        model = HeadClassifier(inputs=features, members=members, posterior="dropout", hidden=256, recipe=recipe)
         model.fit(WIDE[:500], SIX[:500], names, rng())
         return lambda: model.predict(WIDE)
 

@@ -6,9 +6,9 @@ from sklearn.linear_model import LogisticRegression
 from bemps.errors import InputError
 from bemps.members.base import HasEmbeddings, HasFeatures
 from bemps.members.linear import SpectralLaplace, SpectralLogistic
-from bemps.members.logistic import L2, map_weights, principal_axes, scalar_curvature, softmax
-from bemps.members.spectral import Recipe, spectral_map
-from bemps.members.strength import best_norm, loss_estimates
+from bemps.members.logistic import L2, map_weights, principal_axes, softmax
+from bemps.members.spectral import Recipe, spectral_map, spectrum_of
+from bemps.members.strength import ALPHAS, NORMS, best_norm, choose, leave_one_out, scores
 
 DIGITS = load_digits()
 X, Y = (DIGITS.data / 16).astype(np.float32), DIGITS.target
@@ -100,47 +100,57 @@ def test_repeated_and_identical_rows_do_not_break_the_solver():
 # Strength of the prior
 
 
-def literal_leave_one_out(H, labels, K):
-    """Retrain without each item in turn."""
-    losses = []
-    for i in range(len(labels)):
-        rest = np.delete(np.arange(len(labels)), i)
-        axes = principal_axes(H[rest])
-        probs = softmax(H[i] @ (axes.V @ map_weights(axes, labels[rest], K)))
-        losses.append(-np.log(probs[labels[i]]))
-    return sum(losses)
+def test_ridge_predictions_are_those_of_fits_without_the_item():
+    u, targets = spectral_map(X)(X[:40]), np.eye(10)[Y[:40]] - 0.1
+    predicted = leave_one_out(principal_axes(u), targets, 0.3)
+    for i in (0, 17, 39):
+        rest = np.delete(np.arange(40), i)
+        gram = u[rest].T @ u[rest] + 0.3 * np.eye(u.shape[1])
+        assert predicted[i] == pytest.approx(u[i] @ np.linalg.solve(gram, u[rest].T @ targets[rest]), abs=1e-8)
 
 
-def test_loss_estimates_are_the_formulas_and_enclose_the_truth():
-    H, labels = spectral_map(X)(X[:60]) / 2, Y[:60]
-    axes = principal_axes(H)
-    weights = map_weights(axes, labels, 10)
-    probs = softmax(axes.Z @ weights)
-    precision = (H * scalar_curvature(probs)[:, None]).T @ H + np.eye(H.shape[1])
-    training = -np.log(probs[np.arange(60), labels]).sum()
-    left_out, evidence = loss_estimates(axes, weights, labels)
-    assert evidence == pytest.approx(training + (weights**2).sum() / 2 + 9 / 2 * np.linalg.slogdet(precision)[1])
-    assert training < left_out < evidence
-    # With a strong prior one Newton step is nearly retraining.
-    assert left_out == pytest.approx(literal_leave_one_out(H, labels, 10), rel=0.03)
+def test_the_score_is_the_loss_at_the_best_scale_and_the_prior_on_the_norm():
+    axes, labels = principal_axes(spectral_map(X)(X[:100])), Y[:100]
+    norms = np.array([1.0, 5.0])
+    for norm, score in zip(norms, scores(axes, labels, 10, norms), strict=True):
+        f = leave_one_out(axes, np.eye(10)[labels] - 0.1, 10 / norm**2)
+        losses = [-np.log(softmax(s * f)[np.arange(100), labels]).sum() for s in np.geomspace(0.5, 64, 200)]
+        assert score - np.log(norm**2 / 2.5**2) ** 2 / 2 == pytest.approx(min(losses), rel=0.03)
 
 
 def test_a_label_that_is_the_only_one_of_its_class_cannot_be_foretold():
-    H, labels = spectral_map(X)(X[:60]), Y[:60].copy()
+    axes, labels = principal_axes(spectral_map(X)(X[:60])), Y[:60].copy()
     labels[0] = 10
-    axes = principal_axes(H)
-    weights = map_weights(axes, labels, 11)
-    with_it, _ = loss_estimates(axes, weights, labels)
+    with_it = scores(axes, labels, 11)
     labels[1] = 10
-    with_two, _ = loss_estimates(axes, weights, labels)
-    assert with_two > with_it
+    assert (scores(axes, labels, 11) > with_it).all()
+
+
+def test_labels_that_nothing_can_foretell_leave_the_usual_norm():
+    axes = principal_axes(spectral_map(X)(X[:5]))
+    assert best_norm(axes, np.arange(5), 5) == pytest.approx(2.5, rel=0.3)
+    assert best_norm(axes, np.zeros(5, dtype=np.int64), 1) == 2.5
 
 
 def test_noise_asks_for_a_stronger_prior_than_signal():
     unit = principal_axes(spectral_map(X)(X[:200]))
-    signal, _ = best_norm(unit, Y[:200], 10)
-    noise, _ = best_norm(unit, rng().permutation(Y[:200]), 10)
-    assert noise < 2.5 < signal
+    signal = best_norm(unit, Y[:200], 10)
+    noise = best_norm(unit, rng().permutation(Y[:200]), 10)
+    assert NORMS[0] < noise < signal / 2 < NORMS[-1]
+
+
+@pytest.mark.parametrize(("power", "low", "high"), [(2.0, 0.5, 1.0), (-2.0, 0.0, 0.1)])
+def test_alpha_follows_where_the_classes_are_told_apart(power, low, high):
+    spread = np.geomspace(1, 0.05, 30)
+    vectors = rng().normal(size=(600, 30)) * spread
+    labels = ((vectors / spread * spread**power).sum(axis=1) > 0).astype(np.int64)
+    chosen = choose(spectrum_of(vectors), vectors[:200], labels[:200], 2)
+    alone = [choose(spectrum_of(vectors), vectors[:200], labels[:200], 2, Recipe(alpha=a)) for a in ALPHAS]
+    sizes = [made.map.matrix.shape[1] for made in alone]
+    assert sizes == sorted(sizes)  # the smaller alpha, the more directions are kept
+    stretch = np.log(np.linalg.norm(chosen.map.matrix, axis=0))
+    variance = np.log(spectrum_of(vectors).variance[: len(stretch)])
+    assert low <= 2 * np.polyfit(variance, stretch, 1)[0] <= high
 
 
 # The models

@@ -1,7 +1,8 @@
 """How good is each family of models with few labels? Against plain logistic regression on the same vectors.
 
 Random labels from the pool, weighted F1 on the real test set, mean over seeds. Texts are MiniLM vectors, MNIST its
-pixels, CIFAR10 EfficientNet-Lite0 vectors. `bemps bench --part quality --data-dir DIR` runs it.
+pixels, CIFAR10 EfficientNet-Lite0 vectors. `bemps bench --part quality --data-dir DIR` runs it; `--part networks` does
+the same for networks that learn from the texts and images themselves, which takes minutes for each fit.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,12 +12,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bemps.members.base import Model
+from bemps.members.base import Model, take
 from bemps.types import Array
 
 LABELS = (50, 100, 250, 500)
 BASELINE = "logistic regression, C = 1"
-Maker = Callable[[Float[Array, "N H"]], Model]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,28 @@ class Quality:
     error: tuple[float, ...]
 
 
-def families() -> dict[str, Maker]:
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A dataset as vectors, and the items themselves."""
+
+    pool: Float[Array, "N H"]
+    labels: Int[Array, " N"]
+    test: Float[Array, "M H"]
+    truth: Int[Array, " M"]
+    classes: tuple[str, ...]
+    items: Any
+    test_items: Any
+
+
+@dataclass(frozen=True)
+class Family:
+    """Makes a model from the vectors of the pool; one with `raw` learns from the items instead."""
+
+    make: Callable[[Float[Array, "N H"]], Model]
+    raw: bool = False
+
+
+def families(name: str) -> dict[str, Family]:
     """Each family of models on vectors, with the settings that it ships with; torch only where it is used."""
     from sklearn.linear_model import LogisticRegression
 
@@ -39,26 +60,40 @@ def families() -> dict[str, Maker]:
     from bemps.members.sklearn_members import SklearnEnsemble
 
     plain = LogisticRegression(C=1.0, max_iter=1_000)
-    return {
-        BASELINE: lambda pool: SklearnEnsemble(plain, members=1, resample="none", smoothing=0.0),
-        "spectral logistic (default, one model)": SpectralLogistic,
-        "spectral Laplace, 10 members": lambda pool: SpectralLaplace(pool, members=10),
-        "logistic ensemble, 5 members": lambda pool: SklearnEnsemble(plain, members=5),
-        "linear heads, 5 members": lambda pool: HeadClassifier(pool, hidden=0),
-        "heads, 5 members": HeadClassifier,
-        "heads, MC-dropout, 5 masks": lambda pool: HeadClassifier(pool, posterior="dropout"),
+    return _baseline() | {
+        "spectral logistic (default, one model)": Family(SpectralLogistic),
+        "spectral Laplace, 10 members": Family(lambda pool: SpectralLaplace(pool, members=10)),
+        "logistic ensemble, 5 members": Family(lambda pool: SklearnEnsemble(plain, members=5)),
+        "linear heads, 5 members": Family(lambda pool: HeadClassifier(pool, hidden=0)),
+        "heads, 5 members": Family(HeadClassifier),
+        "heads, MC-dropout, 5 masks": Family(lambda pool: HeadClassifier(pool, posterior="dropout")),
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """A dataset as vectors."""
+def networks(name: str) -> dict[str, Family]:
+    """The networks that read the items of this dataset."""
+    if name == "mnist":
+        from bemps.members.vision import ImageClassifier
 
-    pool: Float[Array, "N H"]
-    labels: Int[Array, " N"]
-    test: Float[Array, "M H"]
-    truth: Int[Array, " M"]
-    classes: tuple[str, ...]
+        return _baseline() | {"MNIST BNN, 5 masks": Family(lambda pool: ImageClassifier("mnist-bnn"), raw=True)}
+    if name == "cifar10":
+        from bemps.members.vision import ImageClassifier
+
+        vgg = Family(lambda pool: ImageClassifier("vgg16bn"), raw=True)
+        return _baseline() | {"VGG-16bn from scratch, 5 masks": vgg}
+    from bemps.members.text import TextClassifier
+
+    top = Family(lambda pool: TextClassifier(top_layers=2, posterior="dropout", validation="none"), raw=True)
+    return _baseline() | {"MiniLM, top 2 layers fine-tuned, 5 masks": top}
+
+
+def _baseline() -> dict[str, Family]:
+    from sklearn.linear_model import LogisticRegression
+
+    from bemps.members.sklearn_members import SklearnEnsemble
+
+    plain = LogisticRegression(C=1.0, max_iter=1_000)
+    return {BASELINE: Family(lambda pool: SklearnEnsemble(plain, members=1, resample="none", smoothing=0.0))}
 
 
 def problem(name: str, data_dir: str | None, most: int) -> Problem:
@@ -82,7 +117,8 @@ def problem(name: str, data_dir: str | None, most: int) -> Problem:
         encode = _pixels
     assert pool.labels is not None
     assert test.labels is not None
-    return Problem(encode(pool.items), pool.labels, encode(test.items), test.labels, data.classes)
+    vectors, seen = encode(pool.items), encode(test.items)
+    return Problem(vectors, pool.labels, seen, test.labels, data.classes, pool.items, test.items)
 
 
 def _pixels(items: Any) -> Float[Array, "N H"]:
@@ -91,16 +127,24 @@ def _pixels(items: Any) -> Float[Array, "N H"]:
 
 
 def measure(
-    name: str, data_dir: str | None, seeds: int = 5, most: int = 8_000, progress: Callable[[str], None] | None = None
+    name: str,
+    data_dir: str | None,
+    seeds: int = 5,
+    most: int = 8_000,
+    *,
+    progress: Callable[[str], None] | None = None,
+    chosen: Callable[[str], dict[str, Family]] = families,
 ) -> Iterator[Quality]:
     """Every family on one dataset."""
     data = problem(name, data_dir, most)
     tables: dict[str, Float[Array, "S R"]] = {}
-    for family, maker in families().items():
+    for family, how in chosen(name).items():
         if progress is not None:
             progress(f"{name}: {family}")
-        model = maker(data.pool)
-        tables[family] = np.array([[_f1(model, data, labels, seed) for labels in LABELS] for seed in range(seeds)])
+        model = how.make(data.pool)
+        tables[family] = np.array(
+            [[_f1(model, data, labels, seed, how.raw) for labels in LABELS] for seed in range(seeds)]
+        )
         paired = tables[family] - tables[BASELINE]
         error = paired.std(0, ddof=1) / np.sqrt(seeds)
         yield Quality(
@@ -108,13 +152,14 @@ def measure(
         )
 
 
-def _f1(model: Model, data: Problem, labels: int, seed: int) -> float:
+def _f1(model: Model, data: Problem, labels: int, seed: int, raw: bool) -> float:
     from sklearn.metrics import f1_score
 
     rng = np.random.default_rng([seed, labels])
     chosen = rng.permutation(len(data.pool))[:labels]
-    model.fit(data.pool[chosen], data.labels[chosen], data.classes, rng)
-    told = model.predict(data.test).mean(0).argmax(1)
+    pool, test = (data.items, data.test_items) if raw else (data.pool, data.test)
+    model.fit(take(pool, chosen), data.labels[chosen], data.classes, rng)
+    told = model.predict(test).mean(0).argmax(1)
     return float(f1_score(data.truth, told, average="weighted", zero_division=0))
 
 

@@ -10,18 +10,18 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from bemps.bench import core, peers, quality, rounds
+from bemps.bench import core, peers, quality, rounds, training
 from bemps.bench.measuring import Row
 from bemps.cli.failures import plainly
 from bemps.errors import unknown_name
 
-PARTS = ("core", "peers", "round", "quality")
+PARTS = ("core", "peers", "round", "members", "quality", "networks")
 DATASETS = ("sst5", "ag_news", "trec6", "csabstruct", "mnist", "cifar10")
 
 
 def bench(
     part: Annotated[
-        list[str] | None, typer.Option(help="core, peers, round or quality (repeatable); the first three if left out")
+        list[str] | None, typer.Option(help=f"{', '.join(PARTS)} (repeatable); the first three if left out")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="also write the tables to this Markdown file")] = None,
     data_dir: Annotated[str | None, typer.Option(help="where the datasets of `quality` are; or BEMPS_DATA")] = None,
@@ -35,7 +35,9 @@ def bench(
       core     expected gains against the form that materialises everything, and how cost grows (minutes)
       peers    scoring functions of other libraries beside ours
       round    one whole round on 20,000 items, ours and others'
+      members  heads, masks, frozen features, fine-tuning
       quality  each family of models with 50 to 500 random labels, against logistic regression
+      networks the same for networks that learn from texts and images themselves (hours)
 
     Speed is told in ratios: machines differ, ratios of two things measured in one run hardly.
     """
@@ -49,7 +51,11 @@ def bench(
             "core": _core,
             "peers": lambda: [("Peers, one thread", _peers())],
             "round": lambda: [("One full round", _round())],
+            "members": lambda: [("Members, one thread", _members())],
             "quality": lambda: [("Quality with few labels", _quality(dataset or [*DATASETS], data_dir, seeds, most))],
+            "networks": lambda: [
+                ("Networks with few labels", _quality(dataset or [*DATASETS], data_dir, seeds, most, quality.networks))
+            ],
         }
         for name in part or PARTS[:3]:
             for title, table in tables[name]():
@@ -80,12 +86,26 @@ def _round() -> str:
     return "\n".join(lines)
 
 
-def _quality(names: list[str], data_dir: str | None, seeds: int, most: int) -> str:
+def _members() -> str:
+    lines = ["| what | measured | unit and aim |", "|---|---|---|"]
+    lines += [f"| {what} | {value:.3g} | {unit} |" for what, value, unit in training.members()]
+    return "\n".join(lines)
+
+
+def _quality(
+    names: list[str],
+    data_dir: str | None,
+    seeds: int,
+    most: int,
+    families: Callable[[str], dict[str, quality.Family]] = quality.families,
+) -> str:
     console = Console(stderr=True)
+
+    def report(text: str) -> None:
+        console.print(text, highlight=False)
+
     rows = [
-        row
-        for name in names
-        for row in quality.measure(name, data_dir, seeds, most, lambda text: console.print(text, highlight=False))
+        row for name in names for row in quality.measure(name, data_dir, seeds, most, progress=report, chosen=families)
     ]
     lead = f"Weighted F1 with random labels, {seeds} seeds, at most {most:,} items of pool and test."
     return f"{lead}\n\n{quality.as_markdown(rows)}"

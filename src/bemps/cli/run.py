@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bemps.cli.failures import plainly
 from bemps.errors import InputError
 from bemps.experiments.failures import Failure
+from bemps.experiments.workers import Executor
 
 DATA, GRID, RUN = "Data", "Grid", "Run"
 
@@ -42,6 +43,9 @@ def run(
     ] = None,
     max_pool: Annotated[
         int | None, typer.Option(help="at most that many items of each pool", rich_help_panel=DATA)
+    ] = None,
+    max_test: Annotated[
+        int | None, typer.Option(help="at most so many items of each test set", rich_help_panel=DATA)
     ] = None,
     model: Annotated[
         str | None,
@@ -81,6 +85,12 @@ def run(
     jobs: Annotated[
         int | None, typer.Option(help="cells at a time (default: one for each core)", rich_help_panel=RUN)
     ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            help="play the cells on Ray: ray, host:port or ray://host:port (docs/scale.md)", rich_help_panel=RUN
+        ),
+    ] = None,
 ) -> None:
     """Compare strategies on labelled data: every dataset x model x strategy x batch size x seed.
 
@@ -95,6 +105,7 @@ def run(
       bemps run --dataset digits --plugin my.py --strategies mine,random --out runs/plugin
       bemps run --dataset digits --strategies coremse --axis T=0.3,0.5,1.0 --out runs/ablation
       bemps run experiment.toml --jobs 2
+      bemps run experiment.toml --on ray://head:10001
 
     \b
     The same as a file, experiment.toml (every setting is a value or a list; names are those of the flags):
@@ -112,11 +123,18 @@ def run(
     """  # noqa: E501
     flags = {
         **{"dataset": dataset, "text": text, "image": image, "label": label, "id": id_, "test": test},
-        **{"data_dir": data_dir, "max_pool": max_pool, "budget": budget, "initial": initial, "full": full},
+        **{
+            "data_dir": data_dir,
+            "max_pool": max_pool,
+            "max_test": max_test,
+            "budget": budget,
+            "initial": initial,
+            "full": full,
+        },
         **{"model": _split(model), "strategies": _split(strategies), "plugin": plugin},
         **{"batch_size": _values(batch_size), "seeds": _seeds(seeds), "axes": _axes(axis)},
         **{"out": None if out is None else str(out), "jobs": jobs},
-        "shared": None if shared is None else str(shared),
+        **{"shared": None if shared is None else str(shared), "on": on},
     }
     with plainly():
         run_shown({name: value for name, value in flags.items() if value is not None}, file)
@@ -130,19 +148,29 @@ def run_shown(flags: dict[str, Any], file: Path | None = None) -> None:
     settings = (read_toml(file) if file is not None else {}) | flags
     out, jobs = settings.pop("out", None), settings.pop("jobs", None)
     data_dir, shared = settings.pop("data_dir", None), settings.pop("shared", None)
+    on = settings.pop("on", None)
     if not isinstance(out, str):
         raise InputError(
             "--out", expected="a folder for the results", got=repr(out), fix="For example: --out runs/digits"
         )
     jobs = _jobs(jobs)
+    executor = None if on is None else _on_ray(str(on), jobs)
     config = config_of(settings)
     console = Console(soft_wrap=True)
     with _stoppable(console, out), _bar(console) as bar:
-        outcome = run_experiment(config, out, jobs=jobs, data_dir=data_dir, shared=shared, watcher=Shown(bar))
+        outcome = run_experiment(
+            config, out, jobs=jobs, executor=executor, data_dir=data_dir, shared=shared, watcher=Shown(bar)
+        )
     _report_failures(outcome.failures)
     console.print(f"{outcome.rounds} of {outcome.planned} rounds: [bold]{out}[/]/results.parquet", highlight=False)
     if outcome.failures:
         raise typer.Exit(1)
+
+
+def _on_ray(on: str, jobs: int) -> Executor:
+    from bemps.distributed import Place, RayCells
+
+    return RayCells(Place.of(on), jobs)
 
 
 class Shown:

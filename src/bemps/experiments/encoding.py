@@ -136,6 +136,15 @@ def _encode_by_words(folder: Path, form: str) -> None:
         write_array(folder / form / f"{part}.npy", rows.astype(np.float32))
 
 
+def prepare(folder: Path, make: Callable[..., Any], top_layers: int) -> list[str]:
+    """What a fine-tuned model computes once for every text: the states below the layers that learn."""
+    texts: list[Any] = [raw(folder, part) for part in PARTS]
+    model = make(texts[0], cache_of(folder), top_layers=top_layers)
+    for items in texts:
+        model.prepare(items)
+    return []
+
+
 def write_surprisal(folder: Path) -> list[str]:
     """Surprisal vectors of the pool's texts under a language-model head adapted on them, for ALPS."""
     try:

@@ -17,7 +17,7 @@ from bemps.data import Table, initial_labels
 from bemps.experiments import material as materials
 from bemps.experiments import plugins
 from bemps.experiments.grid import ESTIMATION, Cell
-from bemps.experiments.journal import Record, opened
+from bemps.experiments.journal import Record, contents, opened
 from bemps.experiments.material import Material
 from bemps.experiments.measures import confidence_bins, measures, peak_memory_mb, restart_peak
 from bemps.experiments.models import model
@@ -45,6 +45,12 @@ def schedule(budget: int, batch_size: int) -> list[int]:
     """The sizes of the batches: the last one is what is left of the budget."""
     full, rest = divmod(budget, batch_size)
     return [batch_size] * full + ([rest] if rest else [])
+
+
+def finished(cell: Cell, setting: Setting) -> bool:
+    """Whether every round of a cell is on the disk."""
+    found = contents(journal_path(setting.out, cell), cell.key)
+    return found.damage is None and len(found.rounds) > len(schedule(setting.budget, cell.batch_size))
 
 
 def play(cell: Cell, setting: Setting) -> list[str]:

@@ -16,12 +16,13 @@ from bemps.experiments.failures import Failure, needed, writing
 from bemps.experiments.folder import held, settle, versions
 from bemps.experiments.full import Full, gather, train_full
 from bemps.experiments.grid import Cell, cells
-from bemps.experiments.journal import contents, write_whole
+from bemps.experiments.journal import write_whole
 from bemps.experiments.models import MODELS, model
-from bemps.experiments.play import Setting, journal_path, play, schedule
+from bemps.experiments.play import Setting, finished, journal_path, play, schedule
 from bemps.experiments.progress import Rounds, Silent, Watcher, polled
+from bemps.experiments.sharing import share, share_states, share_surprisal
 from bemps.experiments.tables import write_tables
-from bemps.experiments.workers import Task, run_tasks
+from bemps.experiments.workers import Executor, Task, run_tasks
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ def run(
     out: Path | str,
     *,
     jobs: int = 1,
+    executor: Executor | None = None,
     data_dir: str | None = None,
     shared: Path | str | None = None,
     watcher: Watcher | None = None,
@@ -45,7 +47,8 @@ def run(
     """Run an experiment, or go on with one that was stopped: the same configuration and folder give the same files.
 
     results, acquired, reliability, timings (.parquet), full.json, config.json and, where cells failed, failures.json.
-    Data and vectors lie in `shared`, where given, and other runs there use them again.
+    Data and vectors lie in `shared`, where given, and other runs there use them again. An `executor` plays the cells
+    in place of `jobs` processes, which then only encode.
     """
     needed("pyarrow.parquet", "writing results")
     folder, watcher = Path(out), watcher or Silent()
@@ -59,10 +62,11 @@ def run(
         if shared is not None:
             material.link(folder, Path(shared), {name: sources.fingerprint(one) for name, one in datasets.items()})
         forms = {(cell.dataset, setting.form) for cell, setting in work.items()}
-        _share(forms, datasets, folder, jobs, watcher)
-        _share_surprisal(config, folder, jobs, watcher)
+        share(forms, datasets, folder, jobs, watcher)
+        share_surprisal(config, folder, jobs, watcher)
+        share_states(work, jobs, watcher)
         try:
-            failures = _play_all(work, fulls, folder, jobs, watcher)
+            failures = _play_all(work, fulls, folder, executor or jobs, watcher)
         finally:
             rounds = write_tables(work, config, folder)
             gather(fulls, folder)
@@ -74,7 +78,7 @@ def _datasets(config: Config, data_dir: str | None, watcher: Watcher) -> dict[st
     watcher.stage("reading data", len(config.datasets))
     found = {}
     for number, source in enumerate(config.datasets):
-        dataset = sources.load(source, data_dir=data_dir, max_pool=config.max_pool)
+        dataset = sources.load(source, data_dir=data_dir, max_pool=config.max_pool, max_test=config.max_test)
         _refuse_small(config, dataset)
         watcher.note(str(dataset))
         found[source.name] = dataset
@@ -152,67 +156,16 @@ def _fulls(config: Config, datasets: Mapping[str, Dataset]) -> list[Full]:
     return fulls
 
 
-def _share(
-    forms: set[tuple[str, str]], datasets: Mapping[str, Dataset], out: Path, jobs: int, watcher: Watcher
-) -> None:
-    """Write every dataset and every form of it that a model learns from."""
-    for name, dataset in datasets.items():
-        folder = material.folder_of(out, name)
-        material.write(dataset, folder, sources.fingerprint(dataset))
-        if (name, material.PLAIN) in forms:
-            material.write_plain(folder)
-    for name, form in sorted(forms):
-        if form == material.IMAGES:
-            material.require_images(material.folder_of(out, name))
-        elif form != material.PLAIN:
-            sizes = {"pool": len(datasets[name].pool), "test": len(datasets[name].test)}
-            _encode(form, material.folder_of(out, name), sizes, jobs, watcher)
-
-
-def _share_surprisal(config: Config, out: Path, jobs: int, watcher: Watcher) -> None:
-    """Surprisal vectors of every pool, where a strategy needs them."""
-    if not any("surprisal" in plugins.entry(name, config.plugin).needs for name in config.strategies):
-        return
-    folders = [material.folder_of(out, source.name) for source in config.datasets]
-    missing = [folder for folder in folders if not (folder / material.SURPRISAL / "pool.npy").exists()]
-    tasks = [Task({"dataset": one.name, "encoder": "surprisal"}, encoding.write_surprisal, (one,)) for one in missing]
-    _done("surprisal vectors", tasks, jobs, watcher)
-
-
-def _encode(form: str, folder: Path, sizes: dict[str, int], jobs: int, watcher: Watcher) -> None:
-    parts = encoding.parts_of(form, folder, sizes)
-    tasks = [Task({"dataset": folder.name, "encoder": form}, encoding.encode_part, part) for part in parts]
-    _done(f"{form} vectors of {folder.name}", tasks, jobs, watcher)
-    encoding.join_parts(form, folder, sizes)
-
-
-def _done(stage: str, tasks: list[Task], jobs: int, watcher: Watcher) -> None:
-    """Carry out what the cells need; the first failure is the run's."""
-    watcher.stage(stage, len(tasks))
-    with closing(run_tasks(tasks, jobs)) as results:
-        for number, done in enumerate(results):
-            if done.failure is not None:
-                raise _unencoded(str(done.task.key["encoder"]), Failure(done.task.key, done.failure))
-            watcher.progress(number + 1)
-
-
-def _unencoded(form: str, failure: Failure) -> InputError:
-    return InputError(
-        f"encoder {form}",
-        expected="vectors of every item",
-        got=failure.cause,
-        fix="Choose another encoder (--axis encoder=...) or model, or repair the items.",
-    )
-
-
 def _planned(work: Mapping[Cell, Setting]) -> int:
     return sum(len(schedule(setting.budget, cell.batch_size)) + 1 for cell, setting in work.items())
 
 
-def _play_all(work: Mapping[Cell, Setting], fulls: list[Full], out: Path, jobs: int, watcher: Watcher) -> list[Failure]:
+def _play_all(
+    work: Mapping[Cell, Setting], fulls: list[Full], out: Path, jobs: int | Executor, watcher: Watcher
+) -> list[Failure]:
     """Everything that is missing; returns what failed, in the order of the keys."""
     tasks = [Task(full.key, train_full, (full, out)) for full in fulls if not full.path(out).exists()]
-    tasks += [Task(cell.key, play, (cell, setting)) for cell, setting in work.items() if not _finished(cell, setting)]
+    tasks += [Task(cell.key, play, (cell, setting)) for cell, setting in work.items() if not finished(cell, setting)]
     failures: list[Failure] = []
     watcher.stage("rounds", _planned(work))
     with (
@@ -225,11 +178,6 @@ def _play_all(work: Mapping[Cell, Setting], fulls: list[Full], out: Path, jobs: 
             if done.failure is not None:
                 failures.append(Failure(done.task.key, done.failure))
     return sorted(failures, key=lambda failure: json.dumps(failure.key))
-
-
-def _finished(cell: Cell, setting: Setting) -> bool:
-    found = contents(journal_path(setting.out, cell), cell.key)
-    return found.damage is None and len(found.rounds) > len(schedule(setting.budget, cell.batch_size))
 
 
 def _write_failures(out: Path, failures: list[Failure]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from bemps.experiments.failures import CannotWrite, Orphaned, needed
 
@@ -38,8 +38,19 @@ class Done:
     failure: str | None = None
 
 
-def run_tasks(tasks: Sequence[Task], jobs: int) -> Generator[Done, None, None]:
+@runtime_checkable
+class Executor(Protocol):
+    """Who runs tasks elsewhere, for instance `bemps.distributed.RayCells`."""
+
+    def run(self, tasks: Sequence[Task]) -> Generator[Done, None, None]:
+        """Each task as it is done; a task that fails stops no other. Close it to end what is under way."""
+        ...
+
+
+def run_tasks(tasks: Sequence[Task], jobs: int | Executor) -> Generator[Done, None, None]:
     """Each task as it is done; one job runs here, in this process. Close it to end the workers."""
+    if isinstance(jobs, Executor):
+        return jobs.run(tasks)
     if jobs == 1 or not tasks:
         return (attempted(task) for task in tasks)
     return _in_processes(list(tasks), jobs)

@@ -6,7 +6,9 @@ What only some models can do (features, embeddings, surprisal, weights) is a pro
 ask with `isinstance(model, HasFeatures)`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
@@ -159,7 +161,26 @@ def fit_members(E: int, fit_one: Callable[[int, np.random.Generator], T], rng: n
     """
     if E < 1:
         raise InputError("members", expected="at least 1", got=str(E), fix="An ensemble has 5 to 100 of them.")
-    return [_fit_or_retry(e, fit_one, seeds) for e, seeds in enumerate(member_seeds(E, rng))]
+    seeds = member_seeds(E, rng)
+    return cast("list[T]", _fitting.get()(E, lambda e: _fit_or_retry(e, fit_one, seeds[e])))
+
+
+def _one_by_one(E: int, fit: Callable[[int], object]) -> list[object]:
+    return [fit(e) for e in range(E)]
+
+
+Fitting = Callable[[int, Callable[[int], object]], list[object]]
+_fitting: ContextVar[Fitting] = ContextVar("bemps_fitting", default=_one_by_one)
+
+
+@contextmanager
+def fitting(how: Fitting) -> Iterator[None]:
+    """Inside the block, members are fitted by `how(E, fit)`, which returns `fit(e)` of every member, had anyhow."""
+    token = _fitting.set(how)
+    try:
+        yield
+    finally:
+        _fitting.reset(token)
 
 
 def _fit_or_retry(e: int, fit_one: Callable[[int, np.random.Generator], T], seeds: Int[Array, " 2"]) -> T:

@@ -22,10 +22,10 @@ from bemps.members.head_inputs import input_map
 from bemps.members.head_training import HeadRecipe, TrainedHeads, train_heads
 from bemps.members.logistic import principal_axes
 from bemps.members.posterior import RESAMPLERS, at_temperature, fitted_temperature, likelihood_weights, log_likelihood
-from bemps.members.spectral import SpectralMap
+from bemps.members.spectral import SpectralMap, Spectrum, spectrum_of
 from bemps.members.splits import SplitPlan, Validation, plan_splits
 from bemps.members.stacked_heads import draw_layers, stack_rows
-from bemps.members.strength import USUAL_NORM, best_norm
+from bemps.members.strength import USUAL_NORM, best_norm, choose
 from bemps.types import Array
 
 Encoder = Callable[[Items], Float[Array, "N H"]]
@@ -35,7 +35,7 @@ WEIGHTINGS = ("uniform", "likelihood")
 
 @dataclass(frozen=True)
 class Defaults:
-    """What suits a kind of head; measured against logistic regression on the same features, docs/benchmarks.md."""
+    """What suits a kind of head; measured against logistic regression on the same features, docs/quality.md."""
 
     hidden: int
     dropout: float
@@ -44,10 +44,10 @@ class Defaults:
 
 LINEAR = {
     "ensemble": Defaults(0, 0.0, HeadRecipe(epochs=100, learning_rate=0.2)),
-    "dropout": Defaults(0, 0.1, HeadRecipe(epochs=60, learning_rate=0.2, l2=0.5)),
+    "dropout": Defaults(0, 0.1, HeadRecipe(epochs=100, learning_rate=0.2)),
 }
 HIDDEN = {
-    "ensemble": Defaults(64, 0.2, HeadRecipe(epochs=40, learning_rate=0.03)),
+    "ensemble": Defaults(64, 0.5, HeadRecipe(epochs=40, learning_rate=0.03, l2=0.5)),
     # A single network is wider: there are no others to average out its start.
     "dropout": Defaults(256, 0.5, HeadRecipe(epochs=40, learning_rate=0.03, l2=0.5)),
 }
@@ -60,10 +60,12 @@ class HeadClassifier:
                 fitted on the labelled items of every fit, which is worse below about 250 labels
     encode      turns items into vectors; None: the items are vectors already
     posterior   ensemble (E heads) or dropout (one head, E masks, which stay until the next fit)
-    hidden      units of the hidden layer; 0 is a linear head, None 64 units, or 256 under dropout masks
+    hidden      units of the hidden layer; 0 is a linear head; None is 64 for an ensemble and 0 under masks, as a few
+                masks of a single network with a hidden layer are worse than logistic regression
     inputs      spectral, standard, or a fitted SpectralMap
     norm        root-mean-square norm of the inputs on the pool, which with `l2` sets the strength of the prior; None:
-                half way, in logarithms, from 2.5 to what `SpectralLogistic` would choose for these labels
+                what `SpectralLogistic` chooses for these labels; half way to it from 2.5 (in logarithms) with a hidden
+                layer
     dropout     rate before the last layer; None is the default of the kind of head, see `Defaults`
     validation  none, dynamic, constant or Fixed(items, labels): what early stopping, `calibrate` and
                 `weighting="likelihood"` use
@@ -105,10 +107,11 @@ class HeadClassifier:
         self._fitted: FittedHeads | None = None
         self._weights: Float[Array, " E"] = np.ones(0)
         self._pool_map: SpectralMap | None = None
+        self._pool_spectrum: Spectrum | None = None
 
     def see_pool(self, items: Items) -> None:
         """Fit the map of the inputs on these items from now on; what was learnt is forgotten."""
-        self.pool, self._pool_map, self._fitted = items, None, None
+        self.pool, self._pool_map, self._pool_spectrum, self._fitted = items, None, None, None
 
     def fit(
         self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
@@ -120,10 +123,8 @@ class HeadClassifier:
         plan = plan_splits(self.validation, items, labels, classes=classes, members=heads, rng=rng)
         vectors = self.embeddings(plan.items)
         with torch_threads(1):  # steps of a few hundred labels are too small to share: two threads take longer
-            features = self._map(vectors[: len(labels)])
-            units = features(vectors)
-            self.norm_ = self._norm(units[: len(labels)], plan.labels[: len(labels)])
-            self.trained_ = self._train(self.norm_ * units[:, :-1], plan, len(classes), rng)
+            features, self.norm_ = self._features(vectors[: len(labels)], plan.labels[: len(labels)])
+            self.trained_ = self._train(self.norm_ * features(vectors)[:, :-1], plan, len(classes), rng)
             self._fitted = self._validated(self._members(self.trained_, features, rng), vectors, plan)
         return self
 
@@ -174,7 +175,8 @@ class HeadClassifier:
             )
 
     def _defaults(self) -> Defaults:
-        return (LINEAR if self.hidden == 0 else HIDDEN)[self.posterior]
+        linear = self.hidden == 0 or (self.hidden is None and self.posterior == "dropout")
+        return (LINEAR if linear else HIDDEN)[self.posterior]
 
     def _recipe(self) -> HeadRecipe:
         return self._defaults().recipe if self.recipe is None else self.recipe
@@ -190,6 +192,28 @@ class HeadClassifier:
             raise NotFitted(self)
         return self._fitted
 
+    def _features(self, labelled: Float[Array, "L H"], labels: Int[Array, " L"]) -> tuple[SpectralMap, float]:
+        """The map of the inputs and their norm."""
+        seen, codes = np.unique(labels, return_inverse=True)
+        if self.inputs == "spectral":
+            chosen = choose(self._spectrum(labelled), labelled, codes, len(seen))
+            made, best = chosen.map, chosen.norm
+        else:
+            made = self._map(labelled)
+            best = best_norm(principal_axes(made(labelled)), codes, len(seen))
+        if self._units() == 0 and self.posterior == "dropout":
+            made = made.mixed()
+        if self.norm is not None:
+            return made, within(self.norm, "norm", 0, open_low=True)
+        return made, float(np.sqrt(USUAL_NORM * best)) if self._units() else best
+
+    def _spectrum(self, labelled: Float[Array, "L H"]) -> Spectrum:
+        if self.pool is None:
+            return spectrum_of(labelled)
+        if self._pool_spectrum is None:
+            self._pool_spectrum = spectrum_of(self.embeddings(self.pool))
+        return self._pool_spectrum
+
     def _map(self, labelled: Float[Array, "L H"]) -> SpectralMap:
         if isinstance(self.inputs, SpectralMap):
             return self.inputs
@@ -198,16 +222,6 @@ class HeadClassifier:
         if self._pool_map is None:
             self._pool_map = input_map(self.inputs, self.embeddings(self.pool))
         return self._pool_map
-
-    def _norm(self, units: Float[Array, "L H"], labels: Int[Array, " L"]) -> float:
-        if self.norm is not None:
-            return within(self.norm, "norm", 0, open_low=True)
-        seen, codes = np.unique(labels, return_inverse=True)
-        if len(seen) == 1:
-            return USUAL_NORM
-        best, _ = best_norm(principal_axes(units), codes, len(seen))
-        # All the way lowers the log loss further, but with few labels of hard data it costs F1.
-        return float(np.sqrt(USUAL_NORM * best))
 
     def _train(self, vectors: Float[Array, "L H"], plan: SplitPlan, K: int, rng: np.random.Generator) -> TrainedHeads:
         seeds = member_seeds(len(plan.splits), rng)

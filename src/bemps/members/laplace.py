@@ -18,7 +18,7 @@ from bemps.members.base import Diverged
 from bemps.members.logistic import Axes, scalar_curvature
 from bemps.types import Array
 
-RESIDUAL_TOLERANCE = 1e-4  # far below the sampling noise of any number of members
+RESIDUAL_TOLERANCE = 1e-3  # far below the sampling noise of any number of members
 MAX_ITERATIONS = 1000
 TINY = np.finfo(np.float64).tiny
 

@@ -17,9 +17,9 @@ from bemps.errors import InputError, unknown_name
 from bemps.limits import current_limits, library_threads
 from bemps.members.base import Items, NotFitted, check_labelled, check_vectors, count
 from bemps.members.laplace import COVARIANCES, deviations
-from bemps.members.logistic import L2, Axes, map_weights, principal_axes, softmax
-from bemps.members.spectral import Recipe, SpectralMap, spectral_map
-from bemps.members.strength import USUAL_NORM, best_norm
+from bemps.members.logistic import L2, Axes, map_weights, softmax
+from bemps.members.spectral import Recipe, SpectralMap, Spectrum, spectrum_of
+from bemps.members.strength import choose
 from bemps.types import Array
 
 Encoder = Callable[[Items], Float[Array, "N D"]]
@@ -31,10 +31,10 @@ class SpectralLogistic:
 
     pool    the unlabelled items from which the features are made; or hand them over with `see_pool`
     encode  turns items (texts, images) into vectors; None: the items are vectors already
-    recipe  see `Recipe`; the default chooses the strength of the prior in every fit
+    recipe  see `Recipe`; by default the labels choose the prior in every fit (`bemps.members.strength`)
 
-    After a fit: `norm_`, `labelled_features_` (L, H), `labelled_probs_` (L, K), and `l2`, always 1, are what the
-    closed-form strategies need beside `features` and `predict_map`.
+    After a fit: `map_`, `norm_`, `labelled_features_` (L, H), `labelled_probs_` (L, K), and `l2`, always 1, are what
+    the closed-form strategies need beside `features` and `predict_map`.
     """
 
     l2 = L2
@@ -43,32 +43,40 @@ class SpectralLogistic:
         self, pool: Items | None = None, *, encode: Encoder | None = None, recipe: Recipe | None = None
     ) -> None:
         self.pool, self.encode, self.recipe = pool, encode, recipe or Recipe()
+        self.spectrum_: Spectrum | None = None
         self.map_: SpectralMap | None = None
         self.weights_: Float[Array, "H K"] | None = None
         self.norm_ = 0.0
 
     def see_pool(self, items: Items) -> None:
         """Make the features from these items from now on; what was learnt is forgotten."""
-        self.pool, self.map_, self.weights_ = items, None, None
+        self.pool, self.spectrum_, self.map_, self.weights_ = items, None, None, None
 
     def fit(
         self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
     ) -> "SpectralLogistic":
         labels = check_labelled(items, labels, classes)
-        units = self._units(items)
+        pool, vectors = self._spectrum_of_pool(), self.embeddings(items)
         with library_threads(current_limits().threads):  # many small products: idle threads would only get in the way
-            self._learn(units, labels, len(classes), rng)
+            self._learn(pool, vectors, labels, len(classes), rng)
         return self
 
-    def _learn(self, units: Float[Array, "L H"], labels: Int[Array, " L"], K: int, rng: np.random.Generator) -> None:
-        axes = principal_axes(units)
+    def _learn(
+        self,
+        pool: Spectrum,
+        vectors: Float[Array, "L D"],
+        labels: Int[Array, " L"],
+        K: int,
+        rng: np.random.Generator,
+    ) -> None:
         seen, codes = np.unique(labels, return_inverse=True)
-        self.norm_, start = self._norm(axes, codes, len(seen))
-        axes = axes.scaled(self.norm_)
-        self.labelled_features_ = self.norm_ * units
+        chosen = choose(pool, vectors, codes, len(seen), self.recipe)
+        self.map_, self.norm_ = chosen.map, chosen.norm
+        axes = chosen.axes.scaled(self.norm_)
+        self.labelled_features_ = self.norm_ * self.map_(vectors)
         self.weights_ = self._unseen(seen, len(labels), len(axes.V), K)
         if len(seen) > 1:
-            self.weights_[:, seen] = axes.V @ map_weights(axes, codes, len(seen), start=start)
+            self.weights_[:, seen] = axes.V @ map_weights(axes, codes, len(seen))
         self.labelled_probs_ = softmax(self.labelled_features_ @ self.weights_)
         self._sample(axes, rng)
 
@@ -82,8 +90,7 @@ class SpectralLogistic:
 
     def features(self, items: Items) -> Float[Array, "N H"]:
         """h(x), the bias last; the MAP logits are `features(items) @ weights_`."""
-        self._fitted_weights()
-        return self.norm_ * self._units(items)
+        return self.norm_ * self._fitted_map()(self.embeddings(items))
 
     def embeddings(self, items: Items) -> Float[Array, "N D"]:
         """The vectors themselves, before any fit."""
@@ -94,11 +101,13 @@ class SpectralLogistic:
             raise NotFitted(self)
         return self.weights_
 
-    def _units(self, items: Items) -> Float[Array, "N H"]:
-        return self._map_of_pool()(self.embeddings(items))
-
-    def _map_of_pool(self) -> SpectralMap:
+    def _fitted_map(self) -> SpectralMap:
         if self.map_ is None:
+            raise NotFitted(self)
+        return self.map_
+
+    def _spectrum_of_pool(self) -> Spectrum:
+        if self.spectrum_ is None:
             if self.pool is None:
                 raise InputError(
                     type(self).__name__,
@@ -106,14 +115,8 @@ class SpectralLogistic:
                     got="none",
                     fix="Pass pool=items, or call see_pool(items) before fit.",
                 )
-            self.map_ = spectral_map(self.embeddings(self.pool), self.recipe)
-        return self.map_
-
-    def _norm(self, unit: Axes, codes: Int[Array, " L"], C: int) -> tuple[float, Float[Array, "R C"] | None]:
-        """The norm of the features, and where to start looking for the weights."""
-        if self.recipe.norm is not None:
-            return self.recipe.norm, None
-        return best_norm(unit, codes, C) if C > 1 else (USUAL_NORM, None)
+            self.spectrum_ = spectrum_of(self.embeddings(self.pool))
+        return self.spectrum_
 
     def _unseen(self, seen: Int[Array, " C"], L: int, H: int, K: int) -> Float[Array, "H K"]:
         """Zero weights; for the classes not seen the log-odds of the rule of succession, on the bias."""
@@ -129,7 +132,7 @@ class SpectralLogistic:
     def _probs(self, items: Items, weights: Float[Array, "H E K"]) -> Float[Array, "E N K"]:
         H, E, K = weights.shape
         vectors = self.embeddings(items)
-        spectral = self._map_of_pool()
+        spectral = self._fitted_map()
         spectral.check(vectors)
         folded, offset = spectral.fold(self.norm_ * weights.reshape(H, E * K))
         probs = np.empty((E, count(items), K))

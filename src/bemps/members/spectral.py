@@ -4,8 +4,9 @@
 
 V and sd are the principal directions of the pool and the standard deviations along them; rms makes the varying
 part of u of root-mean-square norm 1 on the pool. alpha = 0 is plain PCA, -1 would be whitening. alpha near 1 is a
-prior for few labels: a weight on a weak direction costs more. A small `bias` keeps the class frequencies of a
-handful of labels, which active learning skews anyway, from deciding.
+prior for few labels: a weight on a weak direction costs more; with many labels, or where the classes hide in weak
+directions, 0 is better, so by default the labels choose (`bemps.members.strength`). A small `bias` keeps the class
+frequencies of a handful of labels, which active learning skews anyway, from deciding.
 """
 
 from dataclasses import dataclass
@@ -18,17 +19,19 @@ from bemps.types import Array
 
 BLOCK_ROWS = 4096  # rows in float64 at a time: a million items are never copied at once
 RANK_TOLERANCE = 1e-10  # of the largest variance; smaller ones are rounding
+USUAL_ALPHA = 0.75  # where there are no labels to choose it
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How vectors become features of a linear head with L2 = 1.
 
-    norm  root-mean-square norm of the features on the pool; None: chosen from the labels in every fit
-    kept  share of the features' squared norm that is kept; the weakest directions beyond it are dropped
+    alpha  power of the standard deviations; None: chosen from the labels in every fit
+    norm   root-mean-square norm of the features on the pool; None: chosen from the labels in every fit
+    kept   share of the features' squared norm that is kept; the weakest directions beyond it are dropped
     """
 
-    alpha: float = 0.75
+    alpha: float | None = None
     bias: float = 0.35
     kept: float = 0.999
     norm: float | None = None
@@ -55,6 +58,16 @@ class SpectralMap:
         folded = self.matrix @ weights[:-1]
         return folded, self.bias * weights[-1] - self.mean @ folded
 
+    def mixed(self) -> "SpectralMap":
+        """The same features turned (by a cosine transform) so that each coordinate has a little of every direction.
+
+        Distances stay; a dropout mask then takes away a share of all directions, not the strongest one by chance.
+        """
+        from scipy.fft import dct
+
+        turned = dct(self.matrix, axis=1, norm="ortho") if self.matrix.shape[1] else self.matrix
+        return SpectralMap(self.mean, turned, self.bias)
+
     def check(self, vectors: Float[Array, "N D"]) -> None:
         """Refuse vectors of another length than the pool's."""
         if vectors.shape[1] != len(self.mean):
@@ -66,19 +79,36 @@ class SpectralMap:
             )
 
 
-def spectral_map(pool: Float[Array, "N D"], recipe: Recipe = Recipe()) -> SpectralMap:  # noqa: B008
-    """The map fitted on the vectors of the pool, which need no labels. Without variation only the bias is left."""
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Principal directions of a pool, the strongest first."""
+
+    mean: Float[Array, " D"]
+    directions: Float[Array, "D R"]
+    variance: Float[Array, " R"]
+
+    def map(self, alpha: float, recipe: Recipe) -> SpectralMap:
+        """The map with this alpha. Without variation only the bias is left."""
+        # E|z|^2 along a direction is sd^2 sd^(2 alpha)
+        energy = np.cumsum(self.variance ** (1 + alpha))
+        if len(energy) == 0:
+            return SpectralMap(self.mean, np.zeros((len(self.mean), 0)), recipe.bias)
+        kept = int(np.searchsorted(energy, recipe.kept * energy[-1])) + 1
+        stretch = self.variance[:kept] ** (alpha / 2) / np.sqrt(energy[-1])
+        return SpectralMap(self.mean, self.directions[:, :kept] * stretch, recipe.bias)
+
+
+def spectrum_of(pool: Float[Array, "N D"]) -> Spectrum:
+    """The spectrum of the vectors of the pool, which need no labels."""
     mean, covariance = _moments(pool)
     variance, directions = np.linalg.eigh(covariance)
     real = variance > max(RANK_TOLERANCE * float(variance[-1]), np.finfo(np.float64).tiny)
-    variance, directions = variance[real][::-1], directions[:, real][:, ::-1]
-    # E|z|^2 along a direction is sd^2 sd^(2 alpha)
-    energy = np.cumsum(variance ** (1 + recipe.alpha))
-    if len(energy) == 0:
-        return SpectralMap(mean, np.zeros((len(mean), 0)), recipe.bias)
-    kept = int(np.searchsorted(energy, recipe.kept * energy[-1])) + 1
-    stretch = variance[:kept] ** (recipe.alpha / 2) / np.sqrt(energy[-1])
-    return SpectralMap(mean, directions[:, :kept] * stretch, recipe.bias)
+    return Spectrum(mean, directions[:, real][:, ::-1], variance[real][::-1])
+
+
+def spectral_map(pool: Float[Array, "N D"], recipe: Recipe = Recipe()) -> SpectralMap:  # noqa: B008
+    """The map of a recipe fitted on the vectors of the pool, with the usual alpha unless the recipe has one."""
+    return spectrum_of(pool).map(USUAL_ALPHA if recipe.alpha is None else recipe.alpha, recipe)
 
 
 def _moments(pool: Float[Array, "N D"]) -> tuple[Float[Array, " D"], Float[Array, "D D"]]:

@@ -1,91 +1,116 @@
-"""How strong the prior of a linear head should be, from the labelled items alone.
+"""How strong the prior of a linear head should be, and on which directions, from the labelled items alone.
 
-Features h = norm * u with L2 = 1: a small norm is a strong prior. The norm minimises a weighted mean of two
-estimates of the loss on labels to come, in nats:
-  - the leave-one-out loss (one Newton step from the optimum), which is optimistic, over the labels whose class
-    has another one: without it nothing could have foretold them;
-  - minus the log evidence (Laplace), which averages over learning from nothing and so is pessimistic, ever more
-    with the number of classes C: its weight is min(1, EVIDENCE_CLASSES / C) times that of the other;
-plus a standard normal prior on log norm^2 around USUAL_NORM, which decides while there are few labels.
-Both use A = (Z^T D Z + I)^-1 with the scalar curvature d, the posterior of the closed-form strategies.
+Features h = norm * u with L2 = 1: a small norm is a strong prior, a large alpha (see `bemps.members.spectral`) a prior
+against weak directions. Each pair is judged by ridge regression on the labels instead of logistic regression, as its
+leave-one-out predictions have an exact closed form: with the hat matrix G, `f_i = y_i - (y_i - (G y)_i) / (1 - G_ii)`.
+Logistic regression has curvature 1/C where it starts, so ridge with penalty C / norm^2 is its first Newton step.
+
+The score of a pair is the log loss of softmax(scale * f) at the best scale, over the labels whose class has another
+one (without it nothing could have foretold them), plus a standard normal prior on log norm^2 around USUAL_NORM, which
+decides while there are few labels. The free scale makes this a measure of what is told apart, not of how sure the
+answer is: the log loss itself asks for larger norms, which cost F1 where labels are noisy.
+Beyond FEW labels weak directions can be learnt, so alpha costs ALPHA_COST nats for each e-fold of labels.
+The answer is the mean of alpha and of log norm under weights exp(-score / TEMPERATURE): where pairs are equally good,
+a compromise between them is better than either.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
-from bemps.members.logistic import Axes, map_weights, scalar_curvature, softmax
+from bemps.members.logistic import Axes, principal_axes, softmax
+from bemps.members.spectral import USUAL_ALPHA, Recipe, SpectralMap, Spectrum
 from bemps.types import Array
 
+ALPHAS = np.array([1.0, 0.5, 0.0])
 USUAL_NORM = 2.5
-STEP = np.sqrt(2.0)  # norms are USUAL_NORM * STEP^k
-MAX_STEPS = 5
-SEARCH_TOLERANCE = 1e-2  # of gradients during the search; the last fit is tight
-EVIDENCE_CLASSES = 5
+NORMS = USUAL_NORM * np.sqrt(2.0) ** np.arange(-5, 10)
+SCALES = np.sqrt(2.0) ** np.arange(-2, 13)
+FEW, ALPHA_COST = 100, 2.0
+TEMPERATURE = 4.0
 
 
-def best_norm(unit: Axes, labels: Int[Array, " L"], C: int) -> tuple[float, Float[Array, "R C"]]:
-    """The norm on the grid to which downhill steps from USUAL_NORM lead, and weights near the optimum there.
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The features of a fit: the map to u, its axes at the labelled items, and the norm."""
 
-    `unit` are the axes of u; the labels are codes into the C classes seen.
-    """
-    weights: dict[int, Float[Array, "R C"]] = {}
-
-    def objective(k: int) -> float:
-        norm = USUAL_NORM * STEP**k
-        near = min(weights, key=lambda j: abs(j - k), default=None)
-        # The same logits from scaled features: a start beside the optimum.
-        start = None if near is None else weights[near] * STEP ** (near - k)
-        axes = unit.scaled(norm)
-        weights[k] = map_weights(axes, labels, C, start=start, tolerance=SEARCH_TOLERANCE)
-        log_precision = 2 * np.log(norm / USUAL_NORM)
-        return expected_loss(axes, weights[k], labels) + log_precision**2 / 2
-
-    k = _downhill(objective)
-    return float(USUAL_NORM * STEP**k), weights[k]
+    map: SpectralMap
+    axes: Axes
+    norm: float
 
 
-def _downhill(objective: Callable[[int], float]) -> int:
-    """The first local minimum from 0, in whole steps to either side, at most MAX_STEPS away."""
-    at_start = objective(0)
+def choose(
+    pool: Spectrum,
+    vectors: Float[Array, "L D"],
+    labels: Int[Array, " L"],
+    C: int,
+    recipe: Recipe = Recipe(),  # noqa: B008
+) -> Chosen:
+    """The features for these labels, codes into the C classes seen; what the recipe states is kept."""
+    alphas = ALPHAS if recipe.alpha is None else np.array([recipe.alpha])
+    norms = NORMS if recipe.norm is None else np.array([recipe.norm])
+    alpha, norm = USUAL_ALPHA, USUAL_NORM
+    if C > 1 and len(alphas) * len(norms) > 1:
+        axes = (principal_axes(pool.map(float(alpha), recipe)(vectors)) for alpha in alphas)
+        found = np.stack([scores(unit, labels, C, norms) for unit in axes])
+        weights = _weights(found + ALPHA_COST * alphas[:, None] * np.log(max(len(labels) / FEW, 1.0)))
+        alpha, norm = float(weights.sum(axis=1) @ alphas), float(np.exp(weights.sum(axis=0) @ np.log(norms)))
+    made = pool.map(alpha if recipe.alpha is None else recipe.alpha, recipe)
+    return Chosen(made, principal_axes(made(vectors)), norm if recipe.norm is None else recipe.norm)
+
+
+def best_norm(unit: Axes, labels: Int[Array, " L"], C: int) -> float:
+    """The norm for given features u, of which `unit` are the axes."""
+    return float(np.exp(_weights(scores(unit, labels, C)) @ np.log(NORMS))) if C > 1 else USUAL_NORM
+
+
+def scores(unit: Axes, labels: Int[Array, " L"], C: int, norms: Float[Array, " n"] = NORMS) -> Float[Array, " n"]:
+    """The score of each norm, less is better."""
+    targets = np.eye(C)[labels] - 1 / C
+    foretold = np.bincount(labels)[labels] > 1
+    found, scale = np.empty(len(norms)), len(SCALES) // 2
+    for n, norm in enumerate(norms):
+        left_out = leave_one_out(unit, targets, C / norm**2)
+        scale, found[n] = _downhill(_loss_at(left_out, labels, foretold), scale)
+    return found + 2 * np.log(norms / USUAL_NORM) ** 2
+
+
+def leave_one_out(axes: Axes, targets: Float[Array, "L C"], penalty: float) -> Float[Array, "L C"]:
+    """What ridge regression predicts for each item from all the others."""
+    shrunk = 1 / (axes.squares + penalty)
+    fitted = axes.Z @ (shrunk[:, None] * (axes.Z.T @ targets))
+    others = np.maximum(1 - (axes.Z * axes.Z) @ shrunk, np.finfo(np.float64).eps)
+    predicted: Array = targets - (targets - fitted) / others[:, None]
+    return predicted
+
+
+def _weights(found: Float[Array, "*any"]) -> Float[Array, "*any"]:
+    return softmax(-found.ravel() / TEMPERATURE).reshape(found.shape)
+
+
+def _loss_at(
+    predicted: Float[Array, "L C"], labels: Int[Array, " L"], counted: Bool[Array, " L"]
+) -> Callable[[int], float]:
+    """Log loss of the softmax of the predictions, at the scale of a given place in SCALES."""
+    above = predicted - predicted[np.arange(len(labels)), labels][:, None]
+    above = above[counted]
+
+    def loss(place: int) -> float:
+        logits = SCALES[place] * above
+        top = logits.max(axis=1, keepdims=True, initial=0.0)
+        return float((top[:, 0] + np.log(np.exp(logits - top).sum(axis=1))).sum())
+
+    return loss
+
+
+def _downhill(loss: Callable[[int], float], start: int) -> tuple[int, float]:
+    """The place in SCALES with the least loss, which is convex in the scale, and that loss."""
+    best, least = start, loss(start)
     for side in (-1, 1):
-        best, value = 0, at_start
-        while abs(best) < MAX_STEPS:
-            further = objective(best + side)
-            if further >= value:
-                break
-            best, value = best + side, further
-        if best != 0:
-            return best
-    return 0
-
-
-def expected_loss(axes: Axes, weights: Float[Array, "R C"], labels: Int[Array, " L"]) -> float:
-    """The weighted mean of both estimates at the optimum `weights`."""
-    left_out, evidence = loss_estimates(axes, weights, labels)
-    share = min(1.0, EVIDENCE_CLASSES / weights.shape[1])
-    return (left_out + share * evidence) / (1 + share)
-
-
-def loss_estimates(axes: Axes, weights: Float[Array, "R C"], labels: Int[Array, " L"]) -> tuple[float, float]:
-    """Leave-one-out loss (of classes with two labels or more) and minus the log evidence."""
-    from scipy.linalg import solve_triangular
-
-    told = (np.arange(len(labels)), labels)
-    logits = axes.Z @ weights
-    probs = softmax(logits)
-    d = scalar_curvature(probs)
-    lower = np.linalg.cholesky((axes.Z * d[:, None]).T @ axes.Z + np.eye(len(weights)))
-    log_determinant = 2 * np.log(np.diag(lower)).sum()
-    fit = (weights * weights).sum() / 2 - np.log(probs[told]).sum()
-    evidence = fit + (weights.shape[1] - 1) / 2 * log_determinant
-
-    # Without item i the logits at i move by c_i / (1 - c_i d_i) times its own gradient.
-    c = (solve_triangular(lower, axes.Z.T, lower=True) ** 2).sum(axis=0)
-    gradient = probs.copy()
-    gradient[told] -= 1
-    moved = softmax(logits + (c / np.maximum(1 - c * d, 1e-6))[:, None] * gradient)
-    has_another = np.bincount(labels)[labels] > 1
-    left_out = -np.log(np.maximum(moved[told], np.finfo(np.float64).tiny))[has_another].sum()
-    return float(left_out), float(evidence)
+        while 0 <= best + side < len(SCALES) and (further := loss(best + side)) < least:
+            best, least = best + side, further
+        if best != start:
+            break
+    return best, least

@@ -141,6 +141,11 @@ class TextClassifier:
             self._encoder = CachedEncoder(encoder, self._cache("embeddings"))
         return self._encoder.embeddings(check_texts(items))
 
+    def prepare(self, items: Items) -> None:
+        """Read the texts up to the layers that learn, into `cache`: later models with that folder find them there."""
+        with torch_threads(current_limits().threads):
+            self._inputs(items)
+
     def surprisal(self, items: Items) -> Float[Array, "N T"]:
         """Surprisal vectors of the masked language model of the weights, else of one adapted on the pool."""
         if self._surprisal is None:
