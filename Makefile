@@ -31,8 +31,8 @@ format: $(VENV)/.everything ## rewrite in the house style
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
-soak: $(VENV)/.everything   ## long fault runs: experiments killed fifty times
-	$(PYTEST) -q -m soak tests/experiments
+soak: $(VENV)/.everything   ## long fault runs: experiments, stores and servers killed again and again; load
+	$(PYTEST) -q -m soak
 
 bench: $(VENV)-peers/.done  ## speed against the plain form and against peers; writes docs/benchmarks.md
 	$(VENV)-peers/bin/bemps bench --out docs/benchmarks.md

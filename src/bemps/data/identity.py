@@ -18,7 +18,7 @@ from bemps.errors import InputError
 
 DIGEST_BYTES = 8  # 16 hexadecimal digits; a million different contents collide with probability 3e-8
 CHUNK = 1024
-Items = list[str] | Images | Shaped[np.ndarray, "N ..."]
+Items = list[str] | Images | Shaped[np.ndarray, "_ ..."]
 
 
 def normalised(text: str) -> str:
