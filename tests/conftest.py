@@ -6,6 +6,20 @@ from pathlib import Path
 import pytest
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "soak: takes minutes; run with -m soak")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Long tests run only when asked for."""
+    if "soak" in config.getoption("-m"):
+        return
+    soaking = [item for item in items if item.get_closest_marker("soak")]
+    if soaking:
+        config.hook.pytest_deselected(items=soaking)
+        items[:] = [item for item in items if item not in soaking]
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of real datasets: BEMPS_DATA, else `shared/datasets` beside the checkout."""

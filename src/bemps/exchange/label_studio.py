@@ -1,0 +1,74 @@
+"""Label Studio: tasks with annotations or predictions of one `choices` control named `label`."""
+
+from collections.abc import Iterator
+
+from bemps.errors import InputError
+from bemps.exchange.entries import About, Entry, Labelled, Predicted, entry_of, plain
+from bemps.exchange.json_format import JsonFormat, Object, Said, content_of, only, probabilities, said_under, text_of
+from bemps.store.words import LABEL, SKIP, UNSURE
+
+
+def _studio_result(label: str | None, about: About) -> list[Object]:
+    named = {"from_name": "label", "to_name": about.field, "type": "choices"}
+    return [] if label is None else [named | {"value": {"choices": [label]}}]
+
+
+def _studio_task(one: Labelled, about: About) -> Iterator[Object]:
+    """No `completed_by`: Label Studio refuses people that it does not know."""
+    annotations = [
+        {
+            "result": _studio_result(answer.label, about),
+            "was_cancelled": answer.kind == SKIP,
+            "ground_truth": False,
+            "created_at": answer.time.isoformat(),
+        }
+        for answer in one.answers
+    ]
+    data = {about.field: one.item.content, "id": one.item.id}
+    yield {"data": data, "annotations": annotations, "meta": {"bemps": [plain(answer) for answer in one.answers]}}
+
+
+def _studio_prediction(one: Predicted, about: About) -> Object:
+    label, p = one.best(about.classes)
+    told = {"model_version": about.model, "score": p, "result": _studio_result(label, about)}
+    data = {about.field: one.item.content, "id": one.item.id, "probabilities": probabilities(one, about)}
+    return {"data": data, "predictions": [told]}
+
+
+def _studio_entries(task: Object, where: str) -> Iterator[Entry]:
+    data = task.get("data")
+    if not isinstance(data, dict):
+        raise InputError(f"task at {where}", expected="data", got="none", fix="Is it a Label Studio export?")
+    id, content = text_of(data, "id"), content_of(data)
+    left = said_under((task.get("meta") or {}).get("bemps"))
+    for annotation in task.get("annotations") or ():
+        label = _studio_label(annotation, where)
+        kind = SKIP if annotation.get("was_cancelled") else LABEL if label is not None else UNSURE
+        own = next((said for said in left if said.get("label") == label and (label or _quiet(said, kind))), None)
+        if own is not None:
+            left.remove(own)
+        who, when = _studio_person(annotation.get("completed_by")), annotation.get("created_at")
+        fresh = {"label": label, "annotator": who, "time": when, "kind": kind}
+        yield entry_of(id, content, own or fresh, where)
+
+
+def _quiet(said: Said, kind: str) -> bool:
+    """Without a label: skipped in both, or in neither."""
+    return (said.get("kind") == SKIP) == (kind == SKIP)
+
+
+def _studio_label(annotation: Object, where: str) -> str | None:
+    for result in annotation.get("result") or ():
+        choices = (result.get("value") or {}).get("choices") if isinstance(result, dict) else None
+        if choices:
+            return only(choices, where)
+    return None
+
+
+def _studio_person(completed_by: object) -> str | None:
+    if isinstance(completed_by, dict):
+        completed_by = completed_by.get("email") or completed_by.get("id")
+    return None if completed_by is None else str(completed_by)
+
+
+LABEL_STUDIO = JsonFormat(False, _studio_task, _studio_prediction, _studio_entries)

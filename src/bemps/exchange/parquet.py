@@ -1,0 +1,127 @@
+"""Parquet, written in row groups, and the folder of a Hugging Face dataset around it."""
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from bemps.errors import InputError, MissingExtra
+from bemps.exchange.entries import Entry, entry_of
+from bemps.exchange.tables import Rows
+
+GROUP = 10_000
+NUMBERS = {"seq": "int64", "target": "int64", "probability": "float64"}
+KNOWN = ("id", "text", "image", "label", "annotator", "time", "kind", "note")
+PART = "data/train-00000-of-00001.parquet"
+
+
+def write_parquet(rows: Rows, path: Path) -> None:
+    """Texts, times (microseconds, UTC) and numbers in columns of their types."""
+    arrow = _arrow()
+    _write(rows, path, arrow.schema([(name, _type(name)) for name in rows.columns]))
+
+
+def write_dataset(rows: Rows, folder: Path) -> None:
+    """A folder that `datasets.load_dataset(folder)` reads: Parquet with `label` as a ClassLabel, and a card."""
+    arrow = _arrow()
+    codes = {name: code for code, name in enumerate(rows.classes)}
+    place = rows.columns.index("label")
+    coded = ([*row[:place], codes.get(row[place]), *row[place + 1 :]] for row in rows.rows)
+    types = [(name, arrow.int64() if name == "label" else _type(name)) for name in rows.columns]
+    features = {name: _feature(name, rows.classes) for name in rows.columns}
+    about = {"huggingface": json.dumps({"info": {"features": features}})}
+    (folder / PART).parent.mkdir(parents=True)
+    _write(Rows(rows.columns, coded), folder / PART, arrow.schema(types, metadata=about))
+    (folder / "README.md").write_text(_card(rows), encoding="utf-8")
+
+
+def read_parquet(path: Path) -> Iterator[Entry]:
+    """A Parquet file with a column `label` (text, or a ClassLabel), and `id` or `text`."""
+    row = 0
+    with _opened(path) as file:
+        names = file.schema_arrow.names
+        if "label" not in names or not {"id", "text", "image"} & set(names):
+            got = ", ".join(names)
+            raise InputError(str(path), expected="columns label, and id or text", got=got, fix="Rename them.")
+        classes = _classes(file.schema_arrow.metadata or {})
+        for batch in file.iter_batches(GROUP, columns=[name for name in names if name in KNOWN]):
+            for found in batch.to_pylist():
+                row += 1
+                if isinstance(found["label"], int) and classes:
+                    found["label"] = classes[found["label"]] if found["label"] >= 0 else None
+                if found["label"] is not None or found.get("kind") or found.get("note"):
+                    id = None if found.get("id") is None else str(found["id"])
+                    yield entry_of(id, found.get("text", found.get("image")), found, f"{path}, row {row:,}")
+
+
+def _opened(path: Path) -> Any:
+    arrow, parquet = _arrow(), import_module("pyarrow.parquet")
+    try:
+        return parquet.ParquetFile(path)
+    except (arrow.ArrowInvalid, OSError) as error:
+        raise InputError(str(path), expected="a Parquet file", got=str(error), fix="Is it complete?") from error
+
+
+def read_dataset(folder: Path) -> Iterator[Entry]:
+    """Every Parquet file below a folder."""
+    files = sorted(folder.rglob("*.parquet"))
+    if not files:
+        raise InputError(str(folder), expected="Parquet files", got="none", fix="Is it a dataset's folder?")
+    for file in files:
+        yield from read_parquet(file)
+
+
+def _write(rows: Rows, path: Path, schema: Any) -> None:
+    arrow, parquet = _arrow(), import_module("pyarrow.parquet")
+    with parquet.ParquetWriter(path, schema) as writer:
+        while group := list(islice(rows.rows, GROUP)):
+            columns: list[Sequence[Any]] = list(zip(*group, strict=True))
+            arrays = [arrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+            writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
+
+
+def _type(name: str) -> Any:
+    arrow = _arrow()
+    if name == "time":
+        return arrow.timestamp("us", tz="UTC")
+    if name.startswith("p_"):
+        return arrow.float64()
+    return getattr(arrow, NUMBERS.get(name, "string"))()
+
+
+def _feature(name: str, classes: tuple[str, ...]) -> dict[str, Any]:
+    if name == "label":
+        return {"names": list(classes), "_type": "ClassLabel"}
+    kinds = {"time": "timestamp[us, tz=UTC]"} | NUMBERS
+    return {"dtype": "float64" if name.startswith("p_") else kinds.get(name, "string"), "_type": "Value"}
+
+
+def _classes(metadata: dict[bytes, bytes]) -> list[str]:
+    """The names of the classes, where the file was written for Hugging Face."""
+    told = json.loads(metadata.get(b"huggingface", b"{}"))
+    names: list[str] = told.get("info", {}).get("features", {}).get("label", {}).get("names", [])
+    return names
+
+
+def _card(rows: Rows) -> str:
+    """The card: a YAML head (JSON is YAML) that tells `datasets` where the data are, and a few words."""
+    head: dict[str, Any] = {
+        "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": "data/train-*"}]}]
+    }
+    if "text" in rows.columns:
+        head["task_categories"] = ["text-classification"]
+    lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in head.items()]
+    made = datetime.now(UTC).date().isoformat()
+    columns = ", ".join(f"`{name}`" for name in rows.columns)
+    words = [f"# {rows.title or 'Labels'}", "", f"Written by bemps on {made}. Columns: {columns}.", "", "Classes:", ""]
+    return "\n".join(["---", *lines, "---", *words, *(f"- {name}" for name in rows.classes), ""])
+
+
+def _arrow() -> Any:
+    try:
+        return import_module("pyarrow")
+    except ImportError as cause:
+        raise MissingExtra("Parquet", "label", cause) from cause

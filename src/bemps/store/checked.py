@@ -1,0 +1,65 @@
+"""The door of the store: names and texts that both databases can keep and give back unchanged."""
+
+from datetime import UTC, datetime, timedelta
+
+from bemps.errors import InputError, unknown_name
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LONGEST_NAME = 500
+LONGEST_NOTE = 10_000
+
+
+def text(value: str, what: str) -> str:
+    """Any text but NUL characters and halves of surrogate pairs, which a database cannot hold."""
+    if "\0" in value:
+        raise InputError(what, expected="text", got=f"a NUL character in {value[:60]!r}", fix="Remove it.")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        got = f"half of a surrogate pair in {value[:60]!r}"
+        raise InputError(what, expected="valid Unicode", got=got, fix="Remove it.") from error
+    return value
+
+
+def name(value: str, what: str) -> str:
+    """A name of a person or class: one line, not blank, nothing around it."""
+    text(value, what)
+    if not value or value != value.strip() or not value.isprintable() or len(value) > LONGEST_NAME:
+        raise InputError(
+            what,
+            expected=f"1 to {LONGEST_NAME} characters on one line, no space around them",
+            got=repr(value[:60]),
+            fix="Choose another name.",
+        )
+    return value
+
+
+def identifier(value: str, what: str) -> str:
+    """An id of an item or request: anything but nothing."""
+    text(value, what)
+    if not value:
+        raise InputError(what, expected="at least one character", got="none", fix="Give every one an id.")
+    return value
+
+
+def note(value: str | None) -> str | None:
+    if value is not None and len(text(value, "note")) > LONGEST_NOTE:
+        got = f"{len(value):,} characters"
+        raise InputError("note", expected=f"at most {LONGEST_NOTE:,} characters", got=got, fix="Shorten it.")
+    return value
+
+
+def one_of(value: str, valid: tuple[str, ...], what: str) -> str:
+    if value not in valid:
+        raise unknown_name(what, value, valid)
+    return value
+
+
+def microseconds(moment: datetime) -> int:
+    if moment.tzinfo is None:
+        raise InputError("time", expected="a time with its zone", got=str(moment), fix="Use datetime.now(UTC).")
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def moment(microseconds: int) -> datetime:
+    return EPOCH + timedelta(microseconds=microseconds)

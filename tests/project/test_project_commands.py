@@ -1,0 +1,95 @@
+"""bemps export, import and predict as people type them."""
+
+import csv
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from bemps.cli import app
+from bemps.store import Item, Said, open_store
+
+TEXTS = [f"{'crash error' if i % 2 else 'please add'} number {i}" for i in range(30)]
+
+
+@pytest.fixture
+def project(tmp_path):
+    path = tmp_path / "tickets.bemps"
+    with open_store(path, create=True) as store:
+        store.set("model", "tfidf")
+        for name in ("bug", "wish"):
+            store.add_class(name, "lead")
+        store.add_items(Item(f"i{i}", text) for i, text in enumerate(TEXTS))
+        store.record([Said("ann", f"i{i}", "label", "bug" if i % 2 else "wish") for i in range(12)])
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def table(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_export_and_import(project, tmp_path):
+    done = run("export", project, "--out", tmp_path / "labels.csv")
+    assert done.exit_code == 0, done.output
+    rows = table(tmp_path / "labels.csv")
+    assert list(rows[0]) == ["id", "text", "label", "annotator", "time"]
+    assert len(rows) == 12
+    done = run("import", project, tmp_path / "labels.csv")
+    assert "0 answers taken over, 12 were there already" in done.output
+
+
+def test_predict_by_project_and_by_saved_model(project, tmp_path):
+    with (tmp_path / "new.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["nr", "body"], *([f"n{i}", text] for i, text in enumerate(TEXTS))])
+    assert run("export", project, "--out", tmp_path / "model", "--what", "model").exit_code == 0
+    done = run("predict", project, "--out", tmp_path / "own.csv")
+    assert "Model: TF-IDF vectors" in done.output
+    for source, out in ((project, "a.csv"), (tmp_path / "model", "b.csv")):
+        done = run("predict", source, tmp_path / "new.csv", "--text", "body", "--id", "nr", "--out", tmp_path / out)
+        assert done.exit_code == 0, done.output
+    own, a, b = (table(tmp_path / name) for name in ("own.csv", "a.csv", "b.csv"))
+    assert a == b
+    assert [row["p_bug"] for row in a] == [row["p_bug"] for row in own]
+    assert list(a[0]) == ["id", "text", "label", "probability", "p_bug", "p_wish"]
+    assert [row["id"] for row in a] == [f"n{i}" for i in range(30)]
+    assert [row["label"] for row in a] == ["wish", "bug"] * 15
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["export", "nowhere.bemps", "--out", "x.csv"], "no such file"),
+        (["export", "PROJECT", "--out", "x.xml"], "--format"),
+        (["export", "PROJECT", "--out", "x.csv", "--what", "everything"], "what to export"),
+        (["import", "PROJECT", "nowhere.csv"], "does not exist"),
+        (["predict", "nowhere.bemps"], "no such file"),
+        (["predict", "FOLDER"], "a file with new items"),
+        (["predict", "FOLDER", "PROJECT"], "format of"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(project, arguments, words):
+    names = {"PROJECT": str(project), "FOLDER": str(project.parent)}
+    done = run(*(names.get(word, word) for word in arguments))
+    assert done.exit_code == 2
+    assert words in " ".join(done.output.split())
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("command", ["export", "import", "predict"])
+def test_help_has_examples(command):
+    assert f"bemps {command} tickets.bemps" in run(command, "--help").output
+
+
+def test_without_sqlalchemy_the_extra_is_named():
+    code = "import sys; sys.modules['sqlalchemy'] = None; from bemps.cli import app; app(sys.argv[1:])"
+    command = [sys.executable, "-c", code, "export", "x.bemps", "--out", "y.csv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pip install 'bemps[label]'" in done.stderr
+    assert "Traceback" not in done.stderr

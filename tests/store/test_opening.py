@@ -1,0 +1,148 @@
+"""Opening and making projects: what is refused, migrations, the append-only log."""
+
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from sqlalchemy import text as sql
+
+from bemps import InputError
+from bemps.store import NotRead, Store, open_store, schema
+from bemps.store.database import database_of
+
+
+def run(store: Store, statement: str) -> None:
+    """Straight to the database, as somebody else would."""
+    with store._database.engine.begin() as connection:
+        connection.execute(sql(statement))
+
+
+def test_a_project_that_is_not_there_is_refused_and_not_made(place, tmp_path):
+    with pytest.raises(InputError, match=r"no such file|no project"):
+        open_store(place)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_create_opens_what_is_there(store, opened):
+    store.answer("ann", "t1", "label", "bug")
+    assert len(opened(create=True).current()) == 1
+
+
+def test_files_that_are_no_project(tmp_path):
+    text, folder, empty, other = (tmp_path / name for name in ("a.csv", "folder", "empty.bemps", "other.db"))
+    text.write_text("id,text\n" * 100)
+    folder.mkdir()
+    empty.touch()
+    sqlite3.connect(other).execute("CREATE TABLE recipes (name)").connection.close()
+    for path, words in ((text, "no SQLite"), (folder, "a folder"), (other, "something else: recipes")):
+        for create in (False, True):
+            with pytest.raises(InputError, match=words):
+                open_store(path, create=create)
+    with pytest.raises(InputError, match="no project in it"):
+        open_store(empty)
+    with pytest.raises(InputError, match="no folder"):
+        open_store(tmp_path / "nowhere" / "x.bemps", create=True)
+    open_store(empty, create=True).close()
+    assert text.read_text() == "id,text\n" * 100
+
+
+@pytest.mark.parametrize("address", ["mysql://x/y", "://", "sqlite://", "postgresql+psycopg://h/d?project=a-b;c"])
+def test_addresses_that_are_none(address):
+    with pytest.raises(InputError):
+        open_store(address)
+
+
+def test_a_server_that_does_not_answer_is_said_without_the_password(tmp_path):
+    with pytest.raises(NotRead) as caught:
+        open_store(f"postgresql+psycopg://me:secret@/db?host={tmp_path}")
+    assert "secret" not in str(caught.value)
+    assert "Check that the database is running" in str(caught.value)
+
+
+def test_a_path_and_its_address_are_the_same_project(store, place):
+    if "://" not in place:
+        with open_store(f"sqlite:///{place}") as again:
+            assert again.count() == 10
+            assert again.name == again.path.as_posix() == place
+
+
+def test_a_newer_project_is_refused(store, place):
+    run(store, "UPDATE project SET value = '99' WHERE name = 'version'")
+    with pytest.raises(InputError, match=r"version 99.*Upgrade"):
+        open_store(place)
+
+
+def test_an_older_project_is_migrated_step_by_step(store, place, monkeypatch):
+    store.answer("ann", "t1", "label", "bug")
+    steps = {
+        1: lambda connection: connection.execute(sql("CREATE TABLE extra (name TEXT)")),
+        2: lambda connection: connection.execute(sql("INSERT INTO extra VALUES ('moved')")),
+    }
+    monkeypatch.setattr(schema, "VERSION", 3)
+    monkeypatch.setattr(schema, "STEPS", steps)
+    with open_store(place) as again, again._database.reading() as connection:
+        assert connection.execute(sql("SELECT name FROM extra")).scalars().all() == ["moved"]
+        assert schema.version_in(connection) == 3
+    with open_store(place) as third:  # once is enough
+        assert third.current()["t1"].label == "bug"
+
+
+def test_a_migration_that_fails_leaves_the_project_as_it_was(store, place, monkeypatch):
+    def broken(connection):
+        connection.execute(sql("CREATE TABLE extra (name TEXT)"))
+        raise InputError("step", expected="nothing", got="trouble", fix="none")
+
+    monkeypatch.setattr(schema, "VERSION", 2)
+    monkeypatch.setattr(schema, "STEPS", {1: broken})
+    with pytest.raises(InputError, match="trouble"):
+        open_store(place)
+    monkeypatch.undo()
+    with open_store(place) as again, again._database.reading() as connection:
+        assert schema.version_in(connection) == 1
+        assert again.count() == 10
+
+
+@pytest.mark.parametrize("statement", ["UPDATE events SET label = 'x'", "DELETE FROM events"])
+def test_the_log_cannot_be_changed_even_from_outside(store, statement):
+    with pytest.raises(Exception, match="append-only"):
+        run(store, statement)
+
+
+def test_a_log_with_a_hole_is_noticed(store, opened):
+    columns = "seq, time, annotator, kind, item"
+    run(store, f"INSERT INTO events ({columns}) VALUES (7, 0, 'x', 'skip', 't1')")
+    with pytest.raises(InputError, match="log: expected event 3"):
+        opened().current()
+
+
+def test_the_promises_of_the_database_are_kept(store):
+    database = store._database
+    with database.writing() as connection:
+        if database.is_sqlite:
+            assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2  # FULL
+        else:
+            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
+    with database.writing(durable=False) as connection:
+        if database.is_sqlite:
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 1  # NORMAL
+
+
+def test_processes_may_make_a_project_at_the_same_moment(place):
+    code = f"from bemps.store import open_store; print(open_store({place!r}, create=True).count())"
+    running = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)
+    ]
+    for one in running:
+        out, err = one.communicate(timeout=120)
+        assert (out.strip(), one.returncode) == (b"0", 0), err.decode()
+
+
+def test_a_file_that_may_only_be_read_says_so(tmp_path, monkeypatch):
+    with open_store(tmp_path / "p.bemps", create=True) as store:
+        monkeypatch.setattr(store._database, "engine", database_of(f"{tmp_path}/p.bemps").engine)
+        with store._database.reading() as connection:
+            connection.exec_driver_sql("PRAGMA query_only=ON")  # stays on for this pooled connection
+        with pytest.raises(InputError, match=r"not saved.*may only be read"):
+            store.add_class("bug", "ann")
