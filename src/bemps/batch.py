@@ -129,6 +129,11 @@ def cluster_labels(vectors: Float[Array, "V D"], n: int, rng: np.random.Generato
     return _kmeans(vectors, n, rng, None)[1]
 
 
+def cluster_centres(vectors: Float[Array, "V D"], n: int, rng: np.random.Generator) -> Float[Array, "n D"]:
+    """The centres of n clusters by k-means."""
+    return _kmeans(vectors, n, rng, None)[0]
+
+
 def stands_for(
     candidates: Int[Array, " V"],
     picks: Int[Array, " n"],

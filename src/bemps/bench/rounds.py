@@ -47,10 +47,10 @@ def _spectral(strategy: str) -> Callable[[Array, Array], Round]:
         from bemps.members.linear import SpectralLaplace
 
         model = SpectralLaplace(x, members=MEMBERS)
-        model.fit(x[:10], y[:10], _names(), np.random.default_rng(0))  # the pool is seen once, not every round
+        model.fit(x[:10], y[:10], names(), np.random.default_rng(0))  # the pool is seen once, not every round
 
         def work() -> object:
-            model.fit(x[:LABELS], y[:LABELS], _names(), np.random.default_rng(0))
+            model.fit(x[:LABELS], y[:LABELS], names(), np.random.default_rng(0))
             return select(model.predict(x[LABELS:]), BATCH, strategy)
 
         return work
@@ -62,10 +62,10 @@ def _closed_form(x: Array, y: Array) -> Round:
     from bemps.members.linear import SpectralLogistic
 
     model = SpectralLogistic(x)
-    model.fit(x[:10], y[:10], _names(), np.random.default_rng(0))
+    model.fit(x[:10], y[:10], names(), np.random.default_rng(0))
 
     def work() -> object:
-        model.fit(x[:LABELS], y[:LABELS], _names(), np.random.default_rng(0))
+        model.fit(x[:LABELS], y[:LABELS], names(), np.random.default_rng(0))
         return select(
             model.predict(x[LABELS:]),
             BATCH,
@@ -82,10 +82,10 @@ def _heads(x: Array, y: Array) -> Round:
     from bemps.members.heads import HeadClassifier
 
     model = HeadClassifier(x, members=MEMBERS)
-    model.fit(x[:10], y[:10], _names(), np.random.default_rng(0))
+    model.fit(x[:10], y[:10], names(), np.random.default_rng(0))
 
     def work() -> object:
-        model.fit(x[:LABELS], y[:LABELS], _names(), np.random.default_rng(0))
+        model.fit(x[:LABELS], y[:LABELS], names(), np.random.default_rng(0))
         return select(model.predict(x[LABELS:]), BATCH, "coremse")
 
     return work
@@ -121,5 +121,6 @@ def _small_text(x: Array, y: Array) -> Round:
     return work
 
 
-def _names() -> list[str]:
+def names() -> list[str]:
+    """The classes."""
     return [str(k) for k in range(K)]

@@ -56,20 +56,26 @@ class _Column:
 
 @dataclass(eq=False)
 class LogKernel:
-    """Rows of the CoreLog matrix. `reverse` turns KL(after || before) into KL(before || after)."""
+    """Rows of the CoreLog matrix. `reverse` turns KL(after || before) into KL(before || after).
+
+    `single`: whether float32 is enough; found out if None. Parts of one pool must agree on it.
+    """
 
     probs: Float[Array, "E N K"]
     estimation: Float[Array, "E M K"]
     weights: Float[Array, " E"]
     reverse: bool = False
+    single: bool | None = None
     dtype: np.dtype[np.floating] = field(init=False)
 
     def __post_init__(self) -> None:
         self.dtype = self.probs.dtype
         there = _Points.of(self.estimation, self.weights)
-        single = np.result_type(self.probs, self.estimation) == np.float32 and _float32_is_enough(
-            self.probs, there, self.weights
-        )
+        single = self.single
+        if single is None:
+            single = np.result_type(self.probs, self.estimation) == np.float32 and _float32_is_enough(
+                strongest(self.probs, self.weights)[1], there, self.weights
+            )
         self._work = np.dtype(np.float32 if single else np.float64)
         self._columns = [self._column(there, part) for part in self._column_blocks()]
 
@@ -147,26 +153,37 @@ def _reverse_series(t: Float[Array, "r c"]) -> Float[Array, "r c"]:
     return t * t * (0.5 + t * (-1 / 3 + t * (1 / 4 + t * (-1 / 5 + t / 6))))
 
 
-def _float32_is_enough(probs: Float[Array, "E N K"], there: _Points, weights: Float[Array, " E"]) -> bool:
-    """Is the largest gain large against the float32 error of a gain?
+def float32_is_enough(
+    moment: Float[Array, "E E"] | None, estimation: Float[Array, "E M K"], weights: Float[Array, " E"]
+) -> bool:
+    """Is the largest gain large against the float32 error of a gain? `moment` is that of the strongest candidate."""
+    return _float32_is_enough(moment, _Points.of(estimation, weights), weights)
 
-    That error is about eps sqrt(V) with V = sum q q' t^2, and the largest gain is about max V / 2: relative to it
-    the error stays under 1e-5 while sqrt(max V) > 0.03. V[n,m] = sum_ef w_e w_f r_ef[n] r_ef[m] with
+
+def _float32_is_enough(moment: Float[Array, "E E"] | None, there: _Points, weights: Float[Array, " E"]) -> bool:
+    """The error is about eps sqrt(V) with V = sum q q' t^2, and the largest gain is about max V / 2.
+
+    Relative to it the error stays under 1e-5 while sqrt(max V) > 0.03. V[n,m] = sum_ef w_e w_f r_ef[n] r_ef[m] with
     r_ef = sum_y q a_e a_f; one promising candidate against all points bounds max V from below.
     """
-    best, r_best = 0.0, None
+    if moment is None:
+        return True  # members agree everywhere: every gain is exactly zero
+    rotated = there.ratios @ (moment * np.outer(weights, weights))  # (M, K, E)
+    V = np.einsum("mk,mke,mke->m", there.mean, rotated, there.ratios)
+    return bool(np.sqrt(max(V.max(), 0.0)) > 0.03)
+
+
+def strongest(probs: Float[Array, "E N K"], weights: Float[Array, " E"]) -> tuple[float, Float[Array, "E E"] | None]:
+    """The largest sum_e w_e r_ee of a candidate, and its r; 0 and None where members agree everywhere."""
+    best, moment = 0.0, None
     E, N, K = probs.shape
     for block in slices(N, min(current_limits().memory // (64 * E * K), 65_536)):
         here = _Points.of(probs[:, block], weights)
-        size = np.einsum("nk,nke,e->n", here.mean, here.ratios**2, weights)  # sum_e w_e r_ee
+        size = np.einsum("nk,nke,e->n", here.mean, here.ratios**2, weights)
         top = int(size.argmax())
         if size[top] > best:
-            best, r_best = float(size[top]), _second_moment(here, top)
-    if r_best is None:
-        return True  # members agree everywhere: every gain is exactly zero
-    rotated = there.ratios @ (r_best * np.outer(weights, weights))  # (M, K, E)
-    V = np.einsum("mk,mke,mke->m", there.mean, rotated, there.ratios)
-    return bool(np.sqrt(max(V.max(), 0.0)) > 0.03)
+            best, moment = float(size[top]), _second_moment(here, top)
+    return best, moment
 
 
 def _second_moment(points: _Points, index: int) -> Float[Array, "E E"]:

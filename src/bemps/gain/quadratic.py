@@ -90,10 +90,10 @@ class QuadraticGain:
 
     def rows(self, indices: Int[Array, " n"]) -> Float[Array, "n D"]:
         """The rows of `vectors` for some candidates."""
-        return self._blocks(lambda b: b @ self._factor.T, candidates=indices)
+        return self._blocks(lambda b: b @ self.factor.T, candidates=indices)
 
     @cached_property
-    def _factor(self) -> Float[Array, "D P"]:
+    def factor(self) -> Float[Array, "D P"]:
         """R of d = Q R: |R v| = |d v| for every v, so b R^T has the distances of b d^T."""
         return self._triangle(lambda d, block: d)
 

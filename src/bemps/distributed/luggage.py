@@ -1,0 +1,65 @@
+"""What a cell needs on a machine that does not see the run folder: the files of its dataset, sent once to each node.
+
+A worker that sees the folder (the same machine, a shared file system) uses it where it is.
+"""
+
+import hashlib
+import os
+import tempfile
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from bemps.errors import InputError
+from bemps.types import Array
+
+ALWAYS = ("meta.json", "raw", "surprisal")  # and the folder of the form that the cell's model learns from
+Files = Mapping[str, Array]
+
+
+def names_of(folder: Path, form: str) -> list[str]:
+    """The files below a dataset's folder that a cell may open."""
+    places = [folder / name for name in (*ALWAYS, form)]
+    found = [path for place in places for path in ([place] if place.is_file() else sorted(place.rglob("*")))]
+    return [str(path.relative_to(folder)) for path in found if path.is_file() and path.suffix != ".part"]
+
+
+def digest_of(folder: Path, form: str) -> str | None:
+    """One word for the data and the sizes of everything made from them; None where there is no such folder."""
+    meta = folder / "meta.json"
+    if not meta.is_file():
+        return None
+    found = hashlib.blake2b(meta.read_bytes(), digest_size=8)
+    for name in names_of(folder, form):
+        found.update(f"{name}:{(folder / name).stat().st_size};".encode())
+    return found.hexdigest()
+
+
+def packed(folder: Path, form: str) -> Files:
+    """The files themselves, as arrays: Ray shares these between processes without copies."""
+    return {name: np.fromfile(folder / name, np.uint8) for name in names_of(folder, form)}
+
+
+def cache_of(digest: str) -> Path:
+    """Where a node keeps data that were sent to it."""
+    return Path(tempfile.gettempdir()) / f"bemps-{os.getuid()}" / digest
+
+
+def unpacked(files: Files, digest: str, form: str) -> Path:
+    """The folder on this node that holds them, made if need be; it stays as a cache, by content."""
+    place = cache_of(digest)
+    if digest_of(place, form) != digest:
+        draft = place.with_name(f"{digest}.{uuid.uuid4().hex[:8]}.part")
+        for name, content in files.items():
+            (draft / name).parent.mkdir(parents=True, exist_ok=True)
+            content.tofile(draft / name)
+        try:
+            draft.rename(place)
+        except OSError as error:  # another process of this node was quicker
+            if digest_of(place, form) != digest:
+                raise InputError(
+                    str(place), expected="room for the data of a run", got=str(error), fix="Remove that folder."
+                ) from error
+    return place
