@@ -85,7 +85,7 @@ def project_model(
     """
     kind = str(settings.get("kind", "text"))
     name, words = _chosen(kind, settings.get("model"))
-    strategy = settings.get("strategy") or ("coremse" if name == "tfidf-ensemble" else "corelog-laplace-margin")
+    strategy = settings.get("strategy") or ("coremse" if name == "tfidf-ensemble" else "corelog-ties")
     place = None if cache is None else str(cache)
     folder = str(settings.get("folder", "."))
     makers: dict[str, Callable[[], Encoder]] = {

@@ -10,13 +10,21 @@ SOURCE = Path(__file__).parents[2] / "src" / "bemps"
 ROOMS = [
     ["cli"],
     ["bench"],
+    ["serve"],
+    ["project"],
+    ["project_models"],
+    ["content_models"],
+    ["exchange"],
+    ["store"],
     ["report"],
     ["statistics"],
+    ["distributed"],
     ["experiments"],
     ["learner"],
     ["analysis"],
     ["selection"],
     ["strategies"],
+    ["closed_form"],
     ["baselines", "batchbald", "clusters"],
     ["batch"],
     ["gain"],
@@ -28,7 +36,18 @@ ROOMS = [
     ["types"],
     ["errors"],
 ]
-MATHS = {"scores", "gain", "batch", "baselines", "batchbald", "clusters", "strategies", "selection", "context"}
+MATHS = {
+    "scores",
+    "closed_form",
+    "gain",
+    "batch",
+    "baselines",
+    "batchbald",
+    "clusters",
+    "strategies",
+    "selection",
+    "context",
+}
 
 
 def imported_rooms(path: Path) -> set[str]:
@@ -74,8 +93,15 @@ def test_models_know_no_maths_and_data_knows_neither():
             assert "members" not in imported_rooms(path), path
 
 
+def test_the_store_knows_neither_models_nor_maths():
+    for path in files():
+        if room_of(path) == "store":
+            assert imported_rooms(path) <= {"store", "errors"}, path
+
+
 def test_import_is_light():
-    heavy = ["torch", "transformers", "sklearn", "matplotlib", "pyarrow", "typer", "rich", "pandas"]
+    heavy = ["torch", "transformers", "sklearn", "matplotlib", "pyarrow", "ray", "typer", "rich", "pandas"]
+    heavy += ["sqlalchemy"]
     code = f"import sys, bemps; print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"

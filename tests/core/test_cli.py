@@ -105,7 +105,7 @@ def test_demo_is_a_grid_with_its_report(tmp_path):
     result = run(app, ["demo", "--seeds", "1", "--budget", "60", "--batch", "30", "--out", str(tmp_path / "demo")])
     assert result.exit_code == 0, result.output
     text = (tmp_path / "demo" / "report.html").read_text()
-    assert all(name in text for name in ("corelog-laplace-margin", "coremse", "margin", "random"))
+    assert all(name in text for name in ("corelog-ties", "coremse", "margin", "random"))
     assert "Labels to reach" in result.output
     shown = [line.split("│")[1:-1] for line in result.output.splitlines() if line.strip().startswith("│")]
     first, last = ([float(value) for value in row] for row in (shown[0], shown[-1]))

@@ -4,6 +4,10 @@ import typer
 
 from bemps.cli.bench import bench
 from bemps.cli.demo import demo
+from bemps.cli.export import export
+from bemps.cli.import_ import import_
+from bemps.cli.label import label
+from bemps.cli.predict import predict
 from bemps.cli.report import report
 from bemps.cli.run import run
 from bemps.cli.select import select
@@ -16,5 +20,5 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, run, report, select, strategies, bench):
-    app.command()(command)
+for command in (demo, label, export, import_, predict, run, report, select, strategies, bench):
+    app.command(command.__name__.rstrip("_"))(command)

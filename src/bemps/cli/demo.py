@@ -12,7 +12,7 @@ from bemps.cli.failures import plainly
 from bemps.cli.run import run_shown
 from bemps.statistics.curves import Curve
 
-STRATEGIES = ["corelog-laplace-margin", "coremse", "margin", "random"]
+STRATEGIES = ["corelog-ties", "coremse", "margin", "random"]
 
 
 def demo(

@@ -15,11 +15,11 @@ DASHES = ("", "7 3", "2 3", "9 3 2 3", "14 5")
 MARKS = ("circle", "square", "triangle", "diamond", "wedge")
 SLOTS = len(COLOURS) * len(DASHES)
 ORDER = (
-    *("coremse", "corelog", "margin", "badge", "wmocu", "bald"),
+    *("coremse", "corelog", "margin", "badge", "corelog-ties", "bald"),
     *("coremse-laplace", "corelog-laplace", "entropy", "alps", "mocu", "coremse-km"),
     *("coremse-joint", "corelog-laplace-margin", "margin-km", "bert-km", "smocu", "corelog-km"),
     *("coremse-topk", "corelog-topk", "least-confidence", "coreset", "typiclust", "batchbald"),
-    "coremse-laplace-margin",
+    *("coremse-laplace-margin", "wmocu", "gain"),
 )
 
 
