@@ -3,6 +3,8 @@
 Bayesian active learning with strictly proper scores (Tan, Du and Buntine), an independent implementation.
 """
 
+from typing import TYPE_CHECKING
+
 from bemps import scores as scores
 from bemps.context import Context as Context
 from bemps.errors import BempsError as BempsError
@@ -24,3 +26,15 @@ from bemps.strategies import strategies as strategies
 from bemps.types import Selection as Selection
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bemps.project import Project
+
+
+def open_project(where: "str | Path", create: bool = False) -> "Project":
+    """A labelling project by its file or `postgresql+psycopg://` address; `create` makes it where there is none."""
+    from bemps.project import open_project as opened  # SQLAlchemy is loaded only by those who have projects
+
+    return opened(where, create=create)

@@ -1,0 +1,1 @@
+"""The labelling page: a server for the browser, active learning behind it, every answer durable."""

@@ -1,0 +1,222 @@
+"""The model's side of labelling: fit to the log as it stands, order what to ask, and say why.
+
+Runs in a process of its own. N items are looked at: all of them, or a random WINDOW of a larger pool, so that an
+order takes seconds whatever the size of the file.
+
+N  items looked at    L  labelled    B  items of an order    H  length of a vector    K  classes
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps.learner import ActiveLearner, GainBelow, Stable
+from bemps.learner.stopping import Advice, Forecast, Progress, Rule, advice, forecast
+from bemps.members.base import take
+from bemps.project_models import ProjectModel
+from bemps.serve.board import random_order
+from bemps.statistics.audit import audit_report
+from bemps.store import Answer, Store
+from bemps.types import Array
+
+WINDOW = 20_000
+NEXT = 20  # labels that the forecast is about
+EXPLAINED = 200  # items of an order that come with reasons; others are looked at when asked
+EXAMPLES = 3
+TYPICAL = 60  # items of the order before there are labels
+ROUND = 20  # labels between two looks at how stable the predictions are
+
+
+class Coach:
+    """A learner on the vectors of the items, kept up to date with the log of the store."""
+
+    def __init__(self, store: Store, chosen: ProjectModel) -> None:
+        self.store, self.chosen = store, chosen
+        self.audit = store.audit()
+        self.settings = store.settings
+        self._load()
+
+    def _load(self) -> None:
+        """Encode the items that are looked at; again when a label outside of them has come."""
+        self.ids = self._window()
+        self._known = frozenset(self.ids)
+        contents = [item.content for item in self.store.items(self.ids)]
+        self.chosen.see_pool(contents)
+        vectors = self.encode(contents)
+        self.learner = ActiveLearner(
+            self.chosen.on_vectors(vectors),
+            vectors,
+            ids=self.ids,
+            classes=[one.name for one in self.store.classes()],
+            strategy=self.chosen.strategy,
+            seed=int(self.settings.get("seed", 0)),
+        )
+        self.vectors = _unit(vectors)
+        self._typical: list[str] = []
+        self._rounds: list[tuple[int, Int[Array, " M"]]] = []
+
+    def encode(self, contents: list[str]) -> Float[Array, "n H"]:
+        return np.asarray(self.chosen.encode(contents))
+
+    def _window(self) -> tuple[str, ...]:
+        """The first items of the random order, which are also those that come while the model is not ready."""
+        order = random_order(self.store.ids(), int(self.settings.get("seed", 0)))
+        drawn = {*[item for item in order if item not in self.audit][:WINDOW], *self.store.current()}
+        return tuple(item for item in self.store.ids() if item in drawn and item not in self.audit)
+
+    def learn(self, n: int) -> dict[str, Any]:
+        """A new order of n items, and everything that the page tells about where one is."""
+        start = time.perf_counter()
+        answers = self.store.current()
+        self._catch_up(answers)
+        ready = self.learner.knowledge.ready
+        names = self._order(n, ready)
+        message = {
+            "is": "ranking",
+            "ready": ready,
+            "labels": len(self.learner.labels),
+            "waiting": len(self.learner.pool.candidates()),
+            "strategy": self.learner.strategy if ready else self.learner.cold_start,
+            "items": self._reasons(names, ready),
+        }
+        if ready:
+            told = self._forecast(names)
+            message |= {
+                "remaining": told.remaining if told else self.learner.remaining_gain(),
+                "forecast": told and {"gain": told.gain, "error": told.standard_error, "size": told.size},
+                "advice": vars(self._advice(told)),
+                "audit": self._audited(answers),
+            }
+        return message | {"seconds": time.perf_counter() - start}
+
+    def look(self, name: str) -> dict[str, Any]:
+        """Why and what the model makes of one item, wherever it came from."""
+        if not self.learner.knowledge.ready:
+            return {"item": name}
+        item = self.store.item(name)
+        row = self.encode([item.content])
+        probs = self.learner.predict(row)[0]
+        return {"item": name, "guess": self._guess(probs), "near": self._near(_unit(row))[0]}
+
+    # -- the state of the labels -------------------------------------------------------------------------------------
+
+    def _catch_up(self, answers: Mapping[str, Answer]) -> None:
+        """Labels, skips and classes as they are now; nothing is learnt from audit items."""
+        named = {name for name, answer in answers.items() if answer.label is not None}
+        if named - self._known - self.audit:
+            self._load()
+        pool = self.learner.pool
+        known = {name: answer for name, answer in answers.items() if name in self._known}
+        labels = {name: answer.label for name, answer in known.items() if answer.label is not None}
+        skipped = {name for name, answer in known.items() if answer.label is None and answer.kind != "note"}
+        classes = [one.name for one in self.store.classes()]
+        if (labels, skipped, classes) != (pool.labels, pool.skipped, pool.classes):
+            pool.labels, pool.skipped, pool.classes = labels, skipped, classes
+            pool.version = self.store.change_token()
+
+    def _order(self, n: int, ready: bool) -> list[str]:
+        left = len(self.learner.pool.candidates())
+        if not left:
+            return []
+        if ready:
+            return list(self.learner.ask(min(n, left)).items)
+        out = self.learner.pool.labels.keys() | self.learner.pool.skipped
+        rest = [name for name in self._typical if name not in out]
+        if len(rest) < min(n, left) // 2 + 1:
+            self._typical = rest = list(self.learner.ask(min(max(n, TYPICAL), left)).items)
+        return rest
+
+    # -- reasons -----------------------------------------------------------------------------------------------------
+
+    def _reasons(self, names: list[str], ready: bool) -> list[dict[str, Any]]:
+        told = names[:EXPLAINED]
+        if not told:
+            return []
+        rows = self.learner.pool.positions(told)
+        counts, others = self._stands_for(rows)
+        near = self._near(self.vectors[rows])
+        guesses = self._guesses(rows) if ready else [[] for _ in told]
+        why = self.learner.asked.why if ready and self.learner.asked is not None else ()
+        reasons: list[dict[str, Any]] = [
+            {"item": name, "stands_for": counts[i], "others": others[i], "near": near[i], "guess": guesses[i]}
+            | ({"gain": why[i].gain, "share": why[i].share} if why else {})
+            for i, name in enumerate(told)
+        ]
+        return reasons + [{"item": name} for name in names[EXPLAINED:]]
+
+    def _stands_for(self, rows: Int[Array, " B"]) -> tuple[list[int], list[list[str]]]:
+        """Every waiting item belongs to the one of the order that is most like it; the nearest are the examples."""
+        waiting = np.setdiff1d(self.learner.pool.candidates(), rows)
+        if not len(waiting):
+            return [0] * len(rows), [[] for _ in rows]
+        like = self.vectors[waiting] @ self.vectors[rows].T  # (N, B)
+        owner, degree = like.argmax(1), like.max(1)
+        counts, examples = [], []
+        for place in range(len(rows)):
+            own = np.flatnonzero(owner == place)
+            best = own[np.argsort(-degree[own])[:EXAMPLES]]
+            counts.append(len(own))
+            examples.append([self.ids[row] for row in waiting[best]])
+        return counts, examples
+
+    def _near(self, vectors: Float[Array, "B H"]) -> list[list[str]]:
+        """The labelled items that are most like these."""
+        labelled, _ = self.learner.pool.labelled()
+        if not len(labelled):
+            return [[] for _ in vectors]
+        like = vectors @ self.vectors[labelled].T
+        return [[self.ids[labelled[row]] for row in np.argsort(-line)[:EXAMPLES]] for line in like]
+
+    def _guesses(self, rows: Int[Array, " B"]) -> list[list[list[Any]]]:
+        probs = self.learner.predict(take(self.learner.items, rows))
+        return [self._guess(row) for row in probs]
+
+    def _guess(self, probs: Float[Array, " K"]) -> list[list[Any]]:
+        best = np.argsort(-probs)[:EXAMPLES]
+        return [[self.learner.classes[code], float(probs[code])] for code in best]
+
+    # -- where one is ------------------------------------------------------------------------------------------------
+
+    def _forecast(self, names: list[str]) -> Forecast | None:
+        if not names:
+            return None
+        rows = self.learner.pool.positions(names[:NEXT])
+        knowledge = self.learner.knowledge
+        probs, weights = knowledge.members(rows)
+        points, _ = knowledge.members(self._points())
+        told = forecast(probs, points, weights, np.arange(len(rows)), self.learner.seed)
+        return told if np.isfinite(told.standard_error) else None
+
+    def _points(self) -> Int[Array, " M"]:
+        size = min(self.learner.estimation_size, len(self.ids))
+        return np.sort(np.random.default_rng(self.learner.seed).choice(len(self.ids), size, replace=False))
+
+    def _advice(self, told: Forecast | None) -> Advice:
+        """Stop where little is left to gain, or where the predictions have not moved for a while."""
+        labels = len(self.learner.labels)
+        if not self._rounds or labels >= self._rounds[-1][0] + ROUND:
+            now = self.learner.knowledge.most_probable(self._points()).argmax(1)
+            self._rounds.append((labels, now))
+        pairs = zip(self._rounds[:-1], self._rounds[1:], strict=True)
+        stayed = tuple(float((before == after).mean()) for (_, before), (_, after) in pairs)
+        rules: list[Rule] = [GainBelow(float(self.settings.get("stop_below", 0.001))), Stable()]
+        return advice(rules, Progress(labels, told, stayed))
+
+    def _audited(self, answers: Mapping[str, Answer]) -> dict[str, Any] | None:
+        names = [name for name in answers if name in self.audit]
+        given = {name: answers[name].label for name in names if answers[name].label is not None}
+        passed = sum(answers[name].label is None and answers[name].kind != "note" for name in names)
+        if not given:
+            return {"size": 0, "passed": passed}
+        items = self.encode([item.content for item in self.store.items(given)])
+        codes = np.array([self.learner.classes.index(str(label)) for label in given.values()])
+        return asdict(audit_report(self.learner.predict(items), codes, len(self.audit))) | {"passed": passed}
+
+
+def _unit(vectors: Float[Array, "N H"]) -> Float[Array, "N H"]:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)

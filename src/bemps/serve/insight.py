@@ -1,0 +1,81 @@
+"""What the server knows of the model: its state in words, the last order with its reasons, and the curve so far."""
+
+import time
+from typing import Any
+
+MOST_POINTS = 300
+SAVE_EVERY = 15.0  # seconds
+
+
+class Insight:
+    """Filled by the messages of the model's process.
+
+    order      items, best first, of the last ranking
+    about      for those items: gain, share, stands_for, others, near, guess
+    curve      [labels, remaining gain] over time, kept with the project
+    exhausted  the order holds everything that waits: asking for another one would change nothing
+    """
+
+    def __init__(self, curve: list[list[float]]) -> None:
+        self.curve = [list(point) for point in curve]
+        self.order: list[str] = []
+        self.about: dict[str, dict[str, Any]] = {}
+        self.last: dict[str, Any] = {}
+        self.alive = self.learning = self.ready = self.exhausted = False
+        self.state, self.words = "starting", "model gets ready"
+        self.model = ""
+        self.seconds = 0.0
+        self.orders = 0
+        self.unsaved_since: float | None = None
+
+    def hear(self, message: dict[str, Any]) -> bool:
+        """Take in a message; True where it brings a new order."""
+        kind = message["is"]
+        if kind == "state":
+            self.alive = self.alive or bool(message.get("alive"))
+            self.model = message.get("model", self.model)
+            self.state, self.words = ("ready" if self.alive else "starting"), message["text"]
+        elif kind == "failure":
+            self.alive = self.learning = False
+            self.state = "failed"
+            self.words = f"the model has stopped ({message['text'][:200]}); items come at random, it starts again"
+        elif kind == "ranking":
+            self._take(message)
+            return True
+        return False
+
+    def _take(self, message: dict[str, Any]) -> None:
+        self.last = message
+        self.orders += 1
+        self.learning, self.ready, self.state = False, message["ready"], "ready"
+        self.order = [one["item"] for one in message["items"]]
+        self.about = {one["item"]: one for one in message["items"]}
+        self.exhausted, self.seconds = len(self.order) >= message["waiting"], message["seconds"]
+        if message["ready"]:
+            self._add_point(message["labels"], message["remaining"])
+
+    def _add_point(self, labels: int, remaining: float) -> None:
+        while self.curve and self.curve[-1][0] >= labels:  # labels may be taken back
+            self.curve.pop()
+        self.curve.append([labels, remaining])
+        if len(self.curve) > MOST_POINTS:
+            self.curve = [*self.curve[: -MOST_POINTS // 2 : 2], *self.curve[-MOST_POINTS // 2 :]]
+        self.unsaved_since = self.unsaved_since or time.monotonic()
+
+    @property
+    def unsaved(self) -> bool:
+        return self.unsaved_since is not None and time.monotonic() - self.unsaved_since > SAVE_EVERY
+
+    def curve_to_save(self) -> list[list[float]]:
+        self.unsaved_since = None
+        return self.curve
+
+    def told(self, labels: int) -> dict[str, str]:
+        """For the pill in the header."""
+        if self.state == "failed" or not self.alive:
+            return {"state": self.state, "words": self.words}
+        if self.learning and labels:
+            return {"state": "learning", "words": "model is learning"}
+        if not self.ready:
+            return {"state": "ready", "words": "model starts once two classes have labels"}
+        return {"state": "ready", "words": "model is up to date"}

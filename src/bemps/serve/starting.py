@@ -1,0 +1,207 @@
+"""From a file and some options to a project: made the first time, resumed and brought up to date after that."""
+
+import os
+import uuid
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bemps.data import ImageFiles, Table, read
+from bemps.errors import InputError, unknown_name
+from bemps.project_models import BY_KIND
+from bemps.store import Item, Store, open_store
+from bemps.strategies import find
+
+LARGEST_AUDIT = 2_000
+NO_MODEL = "none"  # items at random, nothing is learnt
+OWNER = "bemps label"  # the annotator of what was set up on the command line
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the items come from: a file or folder, and its columns; see `bemps.data.read`."""
+
+    path: Path
+    columns: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def stamp(self) -> list[Any]:
+        """Changes when the file does; a folder is looked through every time."""
+        told = self.path.stat()
+        return [
+            str(self.path.resolve()),
+            told.st_size,
+            told.st_mtime_ns,
+            [list(pair) for pair in sorted(self.columns.items())],
+        ]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the command line asks of a project; None leaves what is there."""
+
+    classes: Sequence[str] | None = None
+    title: str | None = None
+    guidelines: str | None = None
+    audit: float | None = None
+    overlap: float | None = None
+    model: str | None = None
+    strategy: str | None = None
+    stop_below: float | None = None
+    seed: int | None = None
+
+
+DEFAULTS = {"audit_share": 0.1, "overlap_share": 0.0, "seed": 0, "stop_below": 0.001}
+
+
+def prepared(where: str, source: Source | None, wishes: Wishes) -> tuple[Store, list[str]]:
+    """The project's store, and what there is to say about it."""
+    classes = None if wishes.classes is None else checked_classes(wishes.classes)
+    _check_names(wishes)
+    if not ("://" in where or Path(where).exists()):
+        if source is None:
+            raise InputError("project", expected="one that exists", got=where, fix="Name the file to label as well.")
+        table, _ = read_items(source, classes)  # what cannot be read leaves no half-made project behind
+        _enough(classes or table.classes)
+    store = open_store(where, create=source is not None)
+    try:
+        return store, _brought_up_to_date(store, source, wishes, classes)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _check_names(wishes: Wishes) -> None:
+    """Names of a model or strategy that do not exist are found out before anything is made."""
+    known = {"auto", NO_MODEL, *(name for names in BY_KIND.values() for name in names)}
+    if wishes.model is not None and wishes.model not in known:
+        raise unknown_name("--model", wishes.model, known)
+    if wishes.strategy is not None:
+        find(wishes.strategy)
+
+
+def _brought_up_to_date(
+    store: Store, source: Source | None, wishes: Wishes, classes: tuple[str, ...] | None
+) -> list[str]:
+    settings, notes = store.settings, []
+    fresh = not settings.get("id")
+    if source is not None and settings.get("stamp") != source.stamp:
+        notes.append(_fill(store, source, wishes, classes, fresh))
+    elif fresh:
+        raise InputError("project", expected="items", got="none", fix="Name the file to label as well.")
+    if not fresh:
+        notes += _new_classes(store, classes)
+    wanted = {
+        "title": wishes.title,
+        "guidelines": wishes.guidelines,
+        "audit_share": wishes.audit,
+        "overlap_share": wishes.overlap,
+        "model": None if wishes.model == NO_MODEL else wishes.model,
+        "no_model": None if wishes.model is None else wishes.model == NO_MODEL,
+        "strategy": wishes.strategy,
+        "stop_below": wishes.stop_below,
+        "seed": wishes.seed,
+    }
+    for name, value in wanted.items():
+        new = DEFAULTS.get(name) if value is None and name not in settings else value
+        if new is not None and settings.get(name) != new:
+            store.set(name, new)
+    notes += _draw_audit(store)
+    return notes
+
+
+def _fill(store: Store, source: Source, wishes: Wishes, classes: tuple[str, ...] | None, fresh: bool) -> str:
+    """Items of the file that the project has not; the first time also what the project is."""
+    table, items = read_items(source, classes)
+    names = {one.name for one in store.classes()}
+    for name in (*(classes or ()), *table.classes):
+        if name not in names:
+            store.add_class(name, OWNER)
+            names.add(name)
+    _enough(names)
+    new = store.add_items(items)
+    if fresh:
+        store.set("kind", table.kind)
+        store.set("title", wishes.title or source.path.stem.replace("_", " "))
+        store.set("folder", str((source.path if source.path.is_dir() else source.path.parent).resolve()))
+        store.set("id", uuid.uuid4().hex)
+    store.set("stamp", source.stamp)
+    return f"{new:,} new items from {source.path} ({table.found})" if new else f"nothing new in {source.path}"
+
+
+def _enough(names: Collection[str]) -> None:
+    if len(names) < 2:
+        fix = "For example: --classes bug,feature,question"
+        raise InputError("--classes", expected="at least two", got=str(len(names) or "none"), fix=fix)
+
+
+def read_items(source: Source, classes: tuple[str, ...] | None) -> tuple[Table, Iterator[Item]]:
+    """The table of a file or folder, and its rows as items."""
+    columns = dict(source.columns)
+    if source.path.is_dir():
+        columns.setdefault("id", "path")  # stable, and no image is opened
+    table = read(source.path, **columns, classes=classes)
+    if table.kind == "array":
+        raise InputError(str(source.path), expected="texts or images", got="numbers", fix="Name the text column.")
+    return table, _items(table, source)
+
+
+def _items(table: Table, source: Source) -> Iterator[Item]:
+    contents = _image_names(table.items, source.path) if isinstance(table.items, ImageFiles) else table.items
+    labels = table.labels.tolist() if table.labels is not None else [-1] * len(table)
+    for name, content, code in zip(table.ids, contents, labels, strict=True):
+        yield Item(name, str(content), table.classes[code] if code >= 0 else None)
+
+
+def _image_names(images: ImageFiles, path: Path) -> list[str]:
+    """Paths relative to the data folder; what lies outside it, also through a link, would never be shown."""
+    folder = (path if path.is_dir() else path.parent).resolve()
+    names = []
+    for place in images.paths:
+        if not Path(place).resolve().is_relative_to(folder):
+            raise InputError("image", expected=f"a file inside {folder}", got=place, fix="Copy it there.")
+        names.append(Path(os.path.relpath(Path(place).absolute(), folder)).as_posix())
+    return names
+
+
+def checked_classes(names: Sequence[str]) -> tuple[str, ...]:
+    """At least two names that nobody can mix up: also not by case or white space."""
+    tidy = tuple(" ".join(name.split()) for name in names)
+    seen: dict[str, str] = {}
+    for name in tidy:
+        if not name:
+            raise InputError("--classes", expected="names", got="an empty one", fix="Remove the extra comma.")
+        other = seen.setdefault(name.casefold(), name)
+        if list(tidy).count(name) > 1 or other != name:
+            raise InputError("--classes", expected="different names", got=f"{other!r} and {name!r}", fix="Rename one.")
+    if len(tidy) < 2:
+        raise InputError(
+            "--classes", expected="at least two", got=str(len(tidy)), fix="For example: --classes bug,wish"
+        )
+    return tidy
+
+
+def _new_classes(store: Store, classes: tuple[str, ...] | None) -> list[str]:
+    """A class more on the command line is a class more; none is ever taken away there."""
+    names = {one.name for one in store.classes()}
+    new = [name for name in classes or () if name not in names]
+    for name in new:
+        store.add_class(name, OWNER)
+    return [f"new classes: {', '.join(new)}"] if new else []
+
+
+def _draw_audit(store: Store) -> list[str]:
+    """Set the audit slice aside before anything is chosen by the model: a fair sample of the pool."""
+    share, have = float(store.settings.get("audit_share", 0.0)), store.audit()
+    answered = store.current()
+    free = [item for item in store.ids() if item not in answered and item not in have]
+    wanted = min(LARGEST_AUDIT, round(share * store.count())) - len(have)
+    if wanted <= 0 or not free:
+        return []
+    rng = np.random.default_rng([int(store.settings.get("seed", 0)), len(have)])
+    drawn = rng.choice(len(free), min(wanted, len(free)), replace=False)
+    store.mark_audit([free[row] for row in drawn])
+    return [f"{len(drawn):,} items set aside at random to measure accuracy ({share:.0%} of those you will be asked)"]

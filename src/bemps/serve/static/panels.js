@@ -1,0 +1,102 @@
+// The side panel: one fragment at a time, made by the server.
+
+import { fragment } from "./post.js";
+
+const REFRESH = 4; // seconds, for panels that tell how things go
+
+export class Panels {
+  constructor({ item, act }) {
+    Object.assign(this, { item, act, open: "", opener: null });
+    this.place = document.getElementById("panel");
+    this.content = document.getElementById("panel-content");
+    for (const button of document.querySelectorAll("[data-panel]")) {
+      button.addEventListener("click", () => this.toggle(button.dataset.panel, button));
+    }
+    document.getElementById("panel-close").addEventListener("click", () => this.close());
+    this.content.addEventListener("submit", (event) => this.submitted(event));
+    this.content.addEventListener("click", (event) => this.clicked(event));
+    this.content.addEventListener("change", (event) => this.changed(event));
+    setInterval(() => { if (this.open === "progress" && !document.hidden) this.refresh(); }, REFRESH * 1000);
+  }
+
+  async toggle(name, opener = null) {
+    if (this.open === name) { this.close(); return; }
+    this.open = name;
+    this.opener = opener || document.activeElement;
+    this.query = "";
+    this.content.replaceChildren();
+    this.place.hidden = false;
+    document.body.classList.add("with-panel");
+    this.mark();
+    await this.refresh();
+    if (this.open === name) this.place.focus({ preventScroll: true });
+  }
+
+  close() {
+    if (!this.open) return false;
+    this.open = "";
+    this.place.hidden = true;
+    document.body.classList.remove("with-panel");
+    this.mark();
+    if (this.opener && this.opener.isConnected) this.opener.focus({ preventScroll: true });
+    return true;
+  }
+
+  mark() {
+    for (const button of document.querySelectorAll("[data-panel]")) {
+      button.setAttribute("aria-expanded", String(button.dataset.panel === this.open));
+    }
+  }
+
+  // what depends on the item on show
+  itemChanged() { if (this.open === "why") this.refresh(); }
+
+  async refresh(query = this.query) {
+    const name = this.open;
+    if (!name) return;
+    this.query = query || "";
+    const item = name === "why" ? `item=${encodeURIComponent(this.item())}` : "";
+    const text = [item, this.query].filter(Boolean).join("&");
+    this.latest = `${name}?${text}`;
+    const asked = this.latest;
+    let html;
+    try { html = await fragment(`panel/${name}${text ? `?${text}` : ""}`); } catch (error) { html = null; this.failed(error); }
+    if (html !== null && this.latest === asked && this.open === name) this.fill(html);
+  }
+
+  fill(html) {
+    const field = document.activeElement;
+    const kept = field && this.content.contains(field) && field.id ? [field.id, field.selectionStart] : null;
+    this.content.innerHTML = html; // made by the server's templates, where every value is escaped
+    const title = this.content.querySelector("h2");
+    this.place.setAttribute("aria-label", title ? title.textContent : "Panel");
+    const again = kept && document.getElementById(kept[0]);
+    if (again) { again.focus(); if (kept[1] !== null && kept[1] !== undefined) again.setSelectionRange?.(kept[1], kept[1]); }
+  }
+
+  failed(error) {
+    const words = document.createElement("p");
+    words.className = "problem";
+    words.textContent = error.message;
+    this.content.replaceChildren(words);
+  }
+
+  clicked(event) {
+    const button = event.target.closest("[data-act]");
+    if (button) this.act(button.dataset.act, button.dataset, button);
+  }
+
+  submitted(event) {
+    event.preventDefault();
+    const form = event.target;
+    const values = Object.fromEntries(new FormData(form));
+    if (form.dataset.search !== undefined) this.refresh(new URLSearchParams(values).toString());
+    else this.act(form.dataset.act, { ...form.dataset, ...values }, form);
+  }
+
+  changed(event) {
+    const form = event.target.closest("form[data-search]");
+    if (form) form.requestSubmit();
+    else if (event.target.dataset.act === "keys-off") this.act("keys-off", { off: event.target.checked }, event.target);
+  }
+}

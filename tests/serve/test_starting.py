@@ -1,0 +1,193 @@
+"""From a file to a project: what is refused, in words that help, and what a second start changes."""
+
+import csv
+import subprocess
+import sys
+
+import pytest
+from serving import CLASSES, write_tickets
+from typer.testing import CliRunner
+
+from bemps.cli import app
+from bemps.errors import InputError
+from bemps.serve.starting import Source, Wishes, checked_classes, prepared
+from bemps.store import open_store
+
+WISHES = Wishes(classes=CLASSES, model="none")
+
+
+def start(folder, wishes=WISHES, name="tickets.csv", **columns):
+    store, notes = prepared(str(folder / "p.bemps"), Source(folder / name, {"text": "body"} | columns), wishes)
+    return store, notes
+
+
+def refused(folder, *arguments):
+    """What the command prints when it refuses; it must not leave a project behind."""
+    where = ["--project", str(folder / "p.bemps"), "--no-browser"]
+    run = CliRunner().invoke(app, ["label", *map(str, arguments), *where], env={"COLUMNS": "500"})
+    assert run.exit_code == 2, run.output
+    assert not list(folder.glob("p.bemps*"))
+    return " ".join(run.output.split())
+
+
+def test_a_wrong_column_is_refused_with_those_that_exist(folder):
+    said = refused(folder, folder / "tickets.csv", "--text", "text", "--classes", "a,b")
+    assert "'text'" in said
+    assert "body" in said
+    assert "topic" in said
+
+
+def test_no_column_named(folder):
+    assert "body" in refused(folder, folder / "tickets.csv", "--classes", "a,b")
+
+
+def test_an_empty_file(tmp_path):
+    (tmp_path / "tickets.csv").write_text("")
+    assert "tickets.csv" in refused(tmp_path, tmp_path / "tickets.csv", "--text", "body", "--classes", "a,b")
+    (tmp_path / "tickets.csv").write_text("body\n")
+    assert "at least one row" in refused(tmp_path, tmp_path / "tickets.csv", "--text", "body", "--classes", "a,b")
+
+
+def test_a_file_that_is_not_text(tmp_path):
+    (tmp_path / "tickets.csv").write_bytes(bytes(range(256)) * 20)
+    assert "encoding" in refused(tmp_path, tmp_path / "tickets.csv", "--text", "body", "--classes", "a,b").lower()
+    (tmp_path / "tickets.png").write_bytes(b"\x89PNG")
+    assert ".csv" in refused(tmp_path, tmp_path / "tickets.png", "--text", "body", "--classes", "a,b")
+
+
+def test_duplicate_ids_are_named(tmp_path):
+    with (tmp_path / "tickets.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "body"], ["7", "one"], ["8", "two"], ["7", "three"]])
+    said = refused(tmp_path, tmp_path / "tickets.csv", "--text", "body", "--id", "id", "--classes", "a,b")
+    assert "every id once" in said
+    assert "'7'" in said
+
+
+def test_a_label_outside_the_classes_is_named(folder):
+    said = refused(folder, folder / "tickets.csv", "--text", "body", "--label", "topic", "--classes", "bug,feature")
+    assert "'question'" in said
+    assert "bug, feature" in said
+
+
+@pytest.mark.parametrize(
+    ("classes", "words"),
+    [
+        ("bug,bug", "different names"),
+        ("bug,Bug", "'bug' and 'Bug'"),
+        ("bug, bug ", "different names"),
+        ("bug,,wish", "an empty one"),
+        ("bug", "at least two"),
+    ],
+)
+def test_classes_that_clash(folder, classes, words):
+    assert words in refused(folder, folder / "tickets.csv", "--text", "body", "--classes", classes)
+
+
+def test_no_classes_at_all(folder):
+    assert "--classes bug,feature,question" in refused(folder, folder / "tickets.csv", "--text", "body")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--model", "minilmm", "Did you mean 'minilm'"),
+        ("--strategy", "coremsee", "Did you mean"),
+        ("--guidelines", "nowhere.txt", "a text file"),
+        ("--classes", "nowhere.txt", "a text file"),
+    ],
+)
+def test_names_that_do_not_exist(folder, option, value, words):
+    usual = [] if option == "--classes" else ["--classes", "a,b"]
+    assert words in refused(folder, folder / "tickets.csv", "--text", "body", *usual, option, value)
+
+
+def test_places_that_do_not_exist(tmp_path):
+    assert "does not exist" in refused(tmp_path, tmp_path / "no.csv", "--text", "body", "--classes", "a,b")
+    run = CliRunner().invoke(app, ["label", "--project", str(tmp_path / "no.bemps")])
+    assert run.exit_code == 2
+    assert "Name the file to label" in " ".join(run.output.split())
+    (tmp_path / "text.bemps").write_text("not a project at all, only some words")
+    run = CliRunner().invoke(app, ["label", str(tmp_path / "text.bemps")], env={"COLUMNS": "500"})
+    assert run.exit_code == 2
+    assert "Traceback" not in run.output
+
+
+def test_an_audit_slice_is_set_aside_at_random_before_anything_is_labelled(folder):
+    store, notes = start(folder)
+    assert len(store.audit()) == 24
+    assert "24 items set aside at random" in notes[-1]
+    first = store.audit()
+    store.close()
+    again, notes = start(folder)
+    assert again.audit() == first
+    assert notes == []
+    again.close()
+    (folder / "p.bemps").unlink()
+    other, _ = start(folder, Wishes(classes=CLASSES, model="none", seed=1))
+    assert other.audit() != first
+    other.close()
+
+
+def test_labels_of_the_file_are_there_and_never_audited(folder):
+    store, _ = start(folder, label="topic")
+    assert len(store.current()) == 240
+    assert not store.audit()
+    store.close()
+
+
+def test_resuming_reads_the_file_again_only_when_it_changed(folder):
+    store, notes = start(folder)
+    item = store.ids()[0]
+    store.answer("ann", item, "label", "bug")
+    store.close()
+    write_tickets(folder / "tickets.csv", [("one more text", "bug"), ("and another", "bug")])
+    store, notes = start(folder, Wishes(classes=(*CLASSES, "praise"), title="Mine", model="none"))
+    assert notes[0].startswith("2 new items")
+    assert (store.count(), store.current()[item].label) == (242, "bug")
+    assert [one.name for one in store.classes()][-1] == "praise"
+    assert store.settings["title"] == "Mine"
+    store.close()
+    (folder / "tickets.csv").unlink()
+    store, notes = prepared(str(folder / "p.bemps"), None, Wishes())
+    assert store.count() == 242
+    assert notes == []
+    store.close()
+
+
+def test_a_project_that_was_half_made_is_finished_by_the_next_start(folder):
+    store = open_store(folder / "p.bemps", create=True)
+    store.close()
+    store, _ = start(folder)
+    assert store.count() == 240
+    assert store.settings["kind"] == "text"
+    store.close()
+
+
+def test_classes_with_room_around_them_are_tidied():
+    assert checked_classes([" bug ", "new  wish"]) == ("bug", "new wish")
+
+
+def test_images_of_a_folder_are_items_by_their_paths(tmp_path):
+    pillow = pytest.importorskip("PIL.Image")
+    photos = tmp_path / "photos"
+    (photos / "deep").mkdir(parents=True)
+    for name in ("a.png", "deep/b.png"):
+        pillow.new("RGB", (8, 8), "red").save(photos / name)
+    store, _ = prepared(str(tmp_path / "p.bemps"), Source(photos), WISHES)
+    assert store.ids() == ("a.png", "deep/b.png")
+    assert store.settings["kind"] == "image"
+    store.close()
+    (tmp_path / "secret.png").write_bytes(b"x")
+    (photos / "link.png").symlink_to(tmp_path / "secret.png")
+    with pytest.raises(InputError, match="a file inside"):
+        prepared(str(tmp_path / "q.bemps"), Source(photos), WISHES)
+
+
+@pytest.mark.parametrize("package", ["uvicorn", "fastapi", "sqlalchemy", "jinja2"])
+def test_a_missing_package_is_said_with_the_extra_that_brings_it(folder, package):
+    code = f"import sys; sys.modules[{package!r}] = None; from bemps.cli import app; app(sys.argv[1:])"
+    command = [sys.executable, "-c", code, "label", "tickets.csv", "--text", "body", "--classes", "a,b"]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    assert run.returncode == 2
+    assert "pip install 'bemps[label]'" in " ".join(run.stderr.split())
+    assert not list(folder.glob("*.bemps"))
