@@ -91,6 +91,12 @@ def test_a_project_survives_every_format(format):
 
 
 @pytest.mark.parametrize("format", FILES)
+def test_a_project_without_answers_survives_every_format(format):
+    items, classes, _ = plain_project()
+    round_trip(format, (items, classes, []))
+
+
+@pytest.mark.parametrize("format", FILES)
 @settings(max_examples=15, deadline=None)
 @given(project=projects())
 def test_any_project_survives_every_format(format, project):

@@ -50,7 +50,9 @@ def write_json(objects: Iterable[dict[str, Any]], path: Path, lines: bool) -> No
 
 
 def read_json(path: Path, lines: bool) -> Iterator[tuple[dict[str, Any], str]]:
-    """The objects and where each stands."""
+    """The objects and where each stands; an empty file of lines has none, as an export of nothing writes it."""
+    if lines and not path.stat().st_size:
+        return
     with path.open(encoding=encoding_of(path, None), newline="\n") as file:
         if lines:
             for number, line in enumerate(file, start=1):
