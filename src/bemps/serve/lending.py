@@ -74,7 +74,15 @@ class Lending:
                     await self._lease(desk, wanted)
 
     async def _lease(self, desk: Desk, wanted: int) -> int:
-        asks = {ask.item: ask for ask in self.board.choose(desk.annotator, wanted, self.out())}
+        """How many items could be leased; those that another server on the project has are passed over."""
+        elsewhere: set[str] = set()
+        while asks := {ask.item: ask for ask in self.board.choose(desk.annotator, wanted, self.out() | elsewhere)}:
+            if found := await self._lease_some(desk, wanted, asks):
+                return found
+            elsewhere |= asks.keys()
+        return 0
+
+    async def _lease_some(self, desk: Desk, wanted: int, asks: dict[str, Ask]) -> int:
         desk.coming = set(islice(asks, wanted))
         try:
             leased = await self.clerk.run(lambda: self.store.lease(desk.annotator, [*asks], wanted, LEASE))
