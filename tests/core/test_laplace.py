@@ -195,3 +195,14 @@ def test_ties_need_embeddings_of_the_labelled_items():
     q = np.full((1, 30, 3), 1 / 3)
     with pytest.raises(InputError, match="labelled_embeddings"):
         bemps.select(q, 2, "corelog-ties", embeddings=np.eye(30))
+
+
+def test_where_memory_is_short_the_weights_of_the_points_still_decide_who_stays():
+    rng = np.random.default_rng(8)
+    features, q = problem(rng, 2_000, 5, 3)
+    here, there = Linear(features, q), Linear(features[:200], q[:200])
+    weights = np.where(np.arange(200) == 7, 1.0, 0.0)  # one point counts
+    whole, _ = laplace.greedy_batch(here, there, 1, "log", weights)
+    with bemps.limits(memory=2**20):
+        part, _ = laplace.greedy_batch(here, there, 1, "log", weights)
+    assert part.tolist() == whole.tolist()

@@ -171,7 +171,7 @@ def greedy_batch(
     It takes up to two N x M arrays; where they exceed the memory limit, only the candidates with the largest gains of
     their own that fit stay in.
     """
-    kept = _that_fit(here, there, n, score)
+    kept = _that_fit(here, there, n, score, estimation_weights)
     greedy = GreedyLaplace(here[kept], there, score, estimation_weights)
     picks: list[int] = []
     values: list[float] = []
@@ -186,11 +186,14 @@ def greedy_batch(
     return kept[picks], np.array(values)
 
 
-def _that_fit(here: Linear, there: Linear, n: int, score: str) -> Int[Array, " k"]:
+def _that_fit(
+    here: Linear, there: Linear, n: int, score: str, estimation_weights: Float[Array, " M"] | None
+) -> Int[Array, " k"]:
     N, M = len(here.z), len(there.z)
+    v = np.full(M, 1 / M) if estimation_weights is None else estimation_weights
     room = max(n, current_limits().memory // (3 * M * here.z.dtype.itemsize))
     if room >= N:
         return np.arange(N)
     blocks = slices(N, max(1, 2**16 // M))
-    alone = np.concatenate(map_blocks(lambda block: laplace_gain(here[block], there, score).mean(1), blocks))
+    alone = np.concatenate(map_blocks(lambda block: laplace_gain(here[block], there, score) @ v, blocks))
     return np.sort(np.argpartition(-alone, room)[:room])

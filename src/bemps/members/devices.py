@@ -12,7 +12,7 @@ from bemps.limits import library_threads
 def pick_device(device: str | torch.device | None) -> torch.device:
     """The device asked for, else CUDA where there is one, else the processor."""
     chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    if chosen.type == "cuda" and not torch.cuda.is_available():
+    if chosen.type == "cuda" and (chosen.index or 0) >= torch.cuda.device_count():
         raise InputError("device", expected="one that this torch can use", got=str(chosen), fix='Use device="cpu".')
     return chosen
 
