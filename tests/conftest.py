@@ -1,6 +1,7 @@
 """What several rooms' tests share."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,23 @@ def pytest_collection_modifyitems(config, items):
     if soaking:
         config.hook.pytest_deselected(items=soaking)
         items[:] = [item for item in items if item not in soaking]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Makes a file system of so many kB; skips where none can be mounted, as without root."""
+    place = tmp_path / "disk"
+
+    def mounted(kilobytes):
+        place.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(place)]
+        if subprocess.run(mount, capture_output=True, check=False).returncode:
+            pytest.skip("a small file system cannot be mounted here")
+        return place
+
+    yield mounted
+    if os.path.ismount(place):
+        subprocess.run(["umount", str(place)], check=True)
 
 
 @pytest.fixture(scope="session")

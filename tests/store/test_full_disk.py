@@ -57,25 +57,18 @@ def test_a_file_that_may_not_grow(tmp_path):
     assert check_sound(path, acknowledged)["t1"].label == "bug"
 
 
-def test_a_real_disk_that_is_full(tmp_path):
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", str(tmp_path)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("mounting a small disk is not allowed here; the test of a file that may not grow ran")
-    try:
-        path = tmp_path / "p.bemps"
-        with open_store(path, create=True) as store:
-            fill(store)
-        acknowledged, message = fill_up(path, 0)
-        assert "the disk is full" in message or "the disk refuses to write" in message
-        assert "Free some space" in message or "Check the space" in message
-        subprocess.run(["mount", "-o", "remount,size=10m", str(tmp_path)], check=True)
-        check_sound(path, acknowledged)
-        with open_store(path) as store:
-            store.answer("ann", "t1", "label", "bug")
-    finally:
-        subprocess.run(["umount", str(tmp_path)], check=True)
+def test_a_real_disk_that_is_full(small_disk):
+    disk = small_disk(700)
+    path = disk / "p.bemps"
+    with open_store(path, create=True) as store:
+        fill(store)
+    acknowledged, message = fill_up(path, 0)
+    assert "the disk is full" in message or "the disk refuses to write" in message
+    assert "Free some space" in message or "Check the space" in message
+    subprocess.run(["mount", "-o", "remount,size=10m", str(disk)], check=True)
+    check_sound(path, acknowledged)
+    with open_store(path) as store:
+        store.answer("ann", "t1", "label", "bug")
 
 
 def test_a_database_that_may_not_grow_refuses_items_and_keeps_the_rest(tmp_path):

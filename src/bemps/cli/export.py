@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from bemps.cli.arguments import ProjectPlace
 from bemps.cli.failures import plainly
 from bemps.cli.progress import shown
 
 
 def export(
-    project: Annotated[str, typer.Argument(help="the project file, or its postgresql+psycopg:// address")],
+    project: ProjectPlace,
     out: Annotated[Path, typer.Option(help="a file; a folder for huggingface and for the model")],
     format_: Annotated[
         str | None,

@@ -6,11 +6,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from bemps.cli.arguments import ProjectPlace
 from bemps.cli.failures import plainly
 
 
 def import_(
-    project: Annotated[str, typer.Argument(help="the project file, or its postgresql+psycopg:// address")],
+    project: ProjectPlace,
     file: Annotated[Path, typer.Argument(help="what `bemps export` or another labelling tool wrote")],
     format_: Annotated[
         str | None,

@@ -1,6 +1,8 @@
 """`bemps label`: a page in the browser to label one's own data, with active learning behind it."""
 
 import getpass
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +13,9 @@ from bemps.cli.failures import plainly
 from bemps.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
+    from bemps.serve.running import Address
     from bemps.serve.starting import Source
+    from bemps.store import Store
 
 DATA, PROJECT, SERVER = "Data", "Project", "Server"
 PROJECT_SUFFIX = ".bemps"
@@ -116,8 +120,7 @@ def label(
     }
     with plainly():
         try:
-            from bemps.serve.running import Address, serve
-            from bemps.serve.security import is_loopback
+            from bemps.serve.running import Address
             from bemps.serve.starting import Wishes, prepared
         except ImportError as cause:
             raise MissingExtra("bemps label", "label", cause) from cause
@@ -125,20 +128,27 @@ def label(
         wishes = Wishes(
             _classes(classes), title, _guidelines(guidelines), audit, overlap, model, strategy, stop_below, seed
         )
-        console = Console(soft_wrap=True, highlight=False)
         opened, notes = prepared(where, source, wishes)
-        try:
-            for note in notes:
-                console.print(note, markup=False)
-            mine = annotator or (_login() if is_loopback(host) and not allow_host else None)
-            shown = where.rpartition("@")[2]  # never a password
-            address = Address(host, port, root_path, tuple(allow_host or ()))
-            console.print(f"Saved in {shown}. Ctrl-C stops; the same command goes on.", markup=False)
-            serve(opened, where, address, annotator=mine, browser=browser, say=lambda url: _say(console, url))
-        except KeyboardInterrupt:
-            console.print(f"Stopped. Everything is saved in {shown}.", markup=False)
-        finally:
-            opened.close()
+        with closing(opened):
+            _serve(opened, where, notes, Address(host, port, root_path, tuple(allow_host or ())), annotator, browser)
+
+
+def _serve(
+    opened: "Store", where: str, notes: Sequence[str], address: "Address", annotator: str | None, browser: bool
+) -> None:
+    """Serve until Ctrl-C."""
+    from bemps.serve.running import serve
+    from bemps.serve.security import is_loopback
+
+    console = Console(soft_wrap=True, highlight=False)
+    shown = where.rpartition("@")[2]  # never a password
+    for note in (*notes, f"Saved in {shown}. Ctrl-C stops; the same command goes on."):
+        console.print(note, markup=False)
+    mine = annotator or (_login() if is_loopback(address.host) and not address.names else None)
+    try:
+        serve(opened, where, address, annotator=mine, browser=browser, say=lambda url: _say(console, url))
+    except KeyboardInterrupt:
+        console.print(f"Stopped. Everything is saved in {shown}.", markup=False)
 
 
 def _say(console: Console, url: str) -> None:

@@ -7,7 +7,6 @@ message costs nothing, and a lost worker at most the round that it was playing.
 import os
 import shutil
 import tempfile
-import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Any
 
 from bemps.distributed.luggage import digest_of, unpacked
 from bemps.errors import InputError
+from bemps.experiments.progress import now_and_then
 from bemps.experiments.workers import Task
 
 LOOK_SECONDS = 0.2
@@ -148,26 +148,17 @@ def _journal(parcel: Parcel, task: Task, out: Path) -> Path:
 @contextmanager
 def _sending(journal: Path, sent: int, attempt: str, mailbox: Any) -> Iterator[None]:
     """Send whole lines as the journal grows."""
-    over = threading.Event()
 
-    def send(start: int) -> int:
-        lines = journal.read_bytes()[start:].splitlines(keepends=True) if journal.exists() else []
+    def send() -> None:
+        nonlocal sent
+        lines = journal.read_bytes()[sent:].splitlines(keepends=True) if journal.exists() else []
         whole = [line for line in lines if line.endswith(b"\n")]
         if whole:
             mailbox.add.remote(attempt, whole)  # not waited for: the result carries every line again
-        return start + sum(map(len, whole))
+        sent += sum(map(len, whole))
 
-    def watch(start: int) -> None:
-        while not over.wait(LOOK_SECONDS):
-            start = send(start)
-
-    thread = threading.Thread(target=watch, args=(sent,), daemon=True)
-    thread.start()
-    try:
+    with now_and_then(send, LOOK_SECONDS):
         yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def _written(out: Path) -> dict[str, bytes]:

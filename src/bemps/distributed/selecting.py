@@ -90,11 +90,7 @@ def select(
     """
     plan, every = find_plan(strategy, options)
     rng = checks.generator(seed)
-    place = None if on == HERE else Place.of(on)
-    if place is not None and place.address is not None and work is None:
-        raise InputError("work", expected="a folder or URL that all nodes reach", got="none", fix="Pass work=...")
-    if place is not None:
-        needed_ray(place)
+    place = _place(on, work)
     store, watcher = Store(dict(storage_options or {})), watcher or Silent()
     carried = None if model is None else Carried.of(model, version)
     given_weights = weights if weights is not None or not isinstance(model, HasWeights) else model.weights
@@ -115,6 +111,17 @@ def select(
         skipped = [*damaged, *(shard.name for shard in pool.shards if shard.name not in kept_names)]
         originals = Pool(asking, tuple(shard for shard in pool.shards if shard.name in kept_names))
         return _told(originals, picked, id, store, tuple(sorted(skipped)))
+
+
+def _place(on: str, work: str | Path | None) -> Place | None:
+    """Where the work is done; None: here."""
+    if on == HERE:
+        return None
+    place = Place.of(on)
+    if place.address is not None and work is None:
+        raise InputError("work", expected="a folder or URL that all nodes reach", got="none", fix="Pass work=...")
+    needed_ray(place)
+    return place
 
 
 def _weights(given: ArrayLike | None) -> tuple[Any, Float[Array, " F"] | None]:

@@ -1,7 +1,7 @@
 """How far a run is, read off its journals: workers need not report, and a resumed run knows at once."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -62,18 +62,31 @@ class Rounds:
 @contextmanager
 def polled(rounds: Rounds, watcher: Watcher) -> Iterator[None]:
     """Tell the watcher now and then until the block is left, and once more at its end."""
+
+    def tell() -> None:
+        watcher.progress(rounds.count())
+
+    tell()
+    try:
+        with now_and_then(tell, POLL_SECONDS):
+            yield
+    finally:
+        tell()
+
+
+@contextmanager
+def now_and_then(work: Callable[[], None], seconds: float) -> Iterator[None]:
+    """Work every so many seconds, in a thread of its own, until the block is left."""
     over = threading.Event()
 
-    def poll() -> None:
-        while not over.wait(POLL_SECONDS):
-            watcher.progress(rounds.count())
+    def repeat() -> None:
+        while not over.wait(seconds):
+            work()
 
-    thread = threading.Thread(target=poll, daemon=True)
-    watcher.progress(rounds.count())
+    thread = threading.Thread(target=repeat, daemon=True)
     thread.start()
     try:
         yield
     finally:
         over.set()
         thread.join()
-        watcher.progress(rounds.count())
