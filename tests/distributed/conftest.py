@@ -37,6 +37,7 @@ def _token(tmp_path_factory):
 def local_ray():
     """A real Ray with two workers; when it is shut down, nothing of it may be left."""
     ray = pytest.importorskip("ray")
+    earlier = children()  # of other tests in this process
     ray.init(
         "local",
         num_cpus=2,
@@ -46,7 +47,7 @@ def local_ray():
         log_to_driver=False,
         logging_level="ERROR",
     )
-    own = children()
+    own = {pid: start for pid, start in children().items() if pid not in earlier}
     assert own
     yield ray
     ray.shutdown()
