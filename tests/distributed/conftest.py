@@ -58,13 +58,14 @@ def local_ray():
 def nodes():
     """A head without workers, and nodes beside it, all on this machine."""
     ray = pytest.importorskip("ray")
+    earlier = children()
     from ray.cluster_utils import Cluster
 
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **NODE})
     made.nodes = []
     ray.init(made.address, log_to_driver=False, logging_level="ERROR")
     yield made
-    own = children()
+    own = {pid: start for pid, start in children().items() if pid not in earlier}
     ray.shutdown()
     made.shutdown()
     assert own
