@@ -156,14 +156,16 @@ def test_skip_unsure_note_browse_and_change_an_old_label(server, browser):
         ann.sees("#item-note", "not keys")
         assert ann.item()[0] == first
         ann.label("1")
-        skipped, _ = ann.label("s")
+        skipped, its_text = ann.label("s")
         unsure, _ = ann.label("x")
         ann.saved()
         assert labels_of(server.folder) == {first: "bug", skipped: "skip", unsure: "unsure"}
         waiting, _ = ann.item()
         ann.panel("labelled")
-        ann.page.fill("#q", text[:15])
+        ann.sees("#panel", "3 found")
+        ann.page.fill("#q", text)
         ann.press("Enter")
+        ann.sees("#panel", "1 found")
         ann.page.locator("#panel .items button", has_text=text).click()
         ann.sees("#earlier", "Labelled bug")
         ann.press("3")
@@ -171,6 +173,10 @@ def test_skip_unsure_note_browse_and_change_an_old_label(server, browser):
         assert ann.item()[0] == waiting
         assert labels_of(server.folder)[first] == "question"
         ann.page.select_option("#by-state", "skipped")
+        ann.sees("#panel", "Nothing found")  # the search still holds
+        ann.page.fill("#q", "")
+        ann.press("Enter")
+        ann.sees("#panel .items", its_text)
         ann.sees("#panel", "1 found")
 
 
