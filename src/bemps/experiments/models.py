@@ -11,6 +11,7 @@ import numpy as np
 
 from bemps.errors import MissingExtra, unknown_name
 from bemps.members.base import Items, Model
+from bemps.members.splits import Validation
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def _logistic(
     members: int = 10,
     C: float | None = None,
     resample: str = "dirichlet",
-    validation: str = "none",
+    validation: Validation = "none",
     calibrate: bool = False,
     weighting: str = "uniform",
 ) -> Model:
@@ -99,7 +100,7 @@ def _heads(
     posterior: str = "ensemble",
     hidden: int | None = None,
     dropout: float | None = None,
-    validation: str = "none",
+    validation: Validation = "none",
     resample: str = "none",
     calibrate: bool = False,
     weighting: str = "uniform",
@@ -129,7 +130,7 @@ def _heads_mc(
     members: int = 5,
     hidden: int | None = None,
     dropout: float | None = None,
-    validation: str = "none",
+    validation: Validation = "none",
     resample: str = "none",
 ) -> Model:
     return _heads(
@@ -150,7 +151,7 @@ def _finetuned(
     *,
     members: int = 5,
     posterior: str = "dropout",
-    validation: str = "dynamic",
+    validation: Validation = "dynamic",
     top_layers: int | None = 2,
     epochs: int = 30,
     learning_rate: float = 5e-5,

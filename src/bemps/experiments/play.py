@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 
 from bemps.data import Table, initial_labels
 from bemps.experiments import material as materials
@@ -24,6 +25,11 @@ from bemps.experiments.models import model
 from bemps.experiments.workers import check_parent
 from bemps.learner import ActiveLearner
 from bemps.limits import library_threads
+from bemps.members.base import take
+from bemps.members.splits import Fixed
+from bemps.types import Array
+
+FIXED_SIZE = 1_000  # labelled items that only validate, as in the paper; of small pools a quarter
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,10 @@ def _learner(cell: Cell, setting: Setting, material: Material) -> ActiveLearner:
     options = dict(cell.options)
     size = {ESTIMATION: options.pop(ESTIMATION)} if ESTIMATION in options and "estimation" in chosen.needs else {}
     own = {name: value for name, value in options.items() if name in entry.options and name != "encoder"}
-    return ActiveLearner(
+    held = _held(cell, setting, material) if own.get("validation") == "fixed" else np.array([], dtype=np.int64)
+    if len(held):
+        own["validation"] = Fixed(take(material.items, held), material.labels[held])
+    learner = ActiveLearner(
         entry.make(material.items, materials.cache_of(materials.folder_of(setting.out, cell.dataset)), **own),
         material.items,
         ids=material.ids,
@@ -98,6 +107,21 @@ def _learner(cell: Cell, setting: Setting, material: Material) -> ActiveLearner:
         surprisal=material.surprisal,
         **size,  # type: ignore[arg-type]
     )
+    learner.skip(material.ids[row] for row in held)
+    return learner
+
+
+def fixed_size(pool: int) -> int:
+    """How many items of a pool `validation = "fixed"` sets apart."""
+    return min(FIXED_SIZE, pool // 4)
+
+
+def _held(cell: Cell, setting: Setting, material: Material) -> Int[Array, " V"]:
+    """The items of a fixed validation set: by dataset and seed alone, none of them labelled at the start."""
+    initial = set(initial_ids(material, setting.initial, cell.seed))
+    free = np.array([row for row, name in enumerate(material.ids) if name not in initial])
+    rng = np.random.default_rng([cell.seed, len(material.ids)])
+    return np.sort(rng.choice(free, fixed_size(len(material.ids)), replace=False))
 
 
 def _start(cell: Cell, setting: Setting, material: Material) -> Record:

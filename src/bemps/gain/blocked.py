@@ -114,9 +114,9 @@ class GeneralKernel:
     weights: Float[Array, " E"]
 
     def __post_init__(self) -> None:
-        E, M, D = self.statistics.shape
-        self._flat = self.statistics.astype(np.float64).reshape(E, M * D)
-        self._before = self.G((self.weights @ self._flat).reshape(M, D))
+        # Points in the last axis: a G that sums or compares over D then runs along them, not over a few numbers.
+        self._flat = self.statistics.astype(np.float64).transpose(0, 2, 1).reshape(len(self.weights), -1)  # (E, D*M)
+        self._before = self._G(self.weights @ self._flat)
 
     @property
     def N(self) -> int:
@@ -138,10 +138,12 @@ class GeneralKernel:
         return int(max(1, min(bounds.memory // bounds.threads // 4, 2**23) // needed))
 
     def __call__(self, candidates: Int[Array, " n"]) -> Float[Array, "n M"]:
-        M, D = self.statistics.shape[1:]
         probs = self.probs[:, candidates].astype(np.float64)
         mean = mean_prediction(probs, self.weights)
         updated = (1 + ratio_to_mean(probs, mean)) * self.weights[:, None, None]  # (E, n, K)
-        after = updated.transpose(1, 2, 0) @ self._flat  # (n, K, M*D)
-        values = self.G(after.reshape(*after.shape[:2], M, D)) - self._before
+        values = self._G(updated.transpose(1, 2, 0) @ self._flat) - self._before
         return np.einsum("nk,nkm->nm", mean, values)
+
+    def _G(self, flat: Float[Array, "*batch DM"]) -> Float[Array, "*batch M"]:
+        M, D = self.statistics.shape[1:]
+        return self.G(flat.reshape(*flat.shape[:-1], D, M).swapaxes(-1, -2))

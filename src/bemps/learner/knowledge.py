@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 
 from bemps.errors import InputError
 from bemps.learner.pool import Pool
-from bemps.members.base import HasEmbeddings, HasFeatures, HasSurprisal, HasWeights, Items, Model, UsesPool, take
+from bemps.members.base import HasEmbeddings, HasFeatures, HasSurprisal, HasWeights, Items, Model, UsesPool, count, take
 from bemps.types import Array
 
 FIT, CHOOSE, ESTIMATE, WORDS = range(4)  # one stream of random numbers per purpose
@@ -25,7 +25,7 @@ class Knowledge:
         self.given_surprisal = surprisal
         self._version = -1
         self._vectors: Float[Array, "N H"] | None = None
-        self._told: tuple[int, Float[Array, "E N K"]] | None = None
+        self._told: dict[bytes | None, Float[Array, "E n K"]] = {}  # by the bytes of the rows; None: the whole pool
         if isinstance(model, UsesPool) and model.pool is None:
             model.see_pool(items)
 
@@ -44,18 +44,26 @@ class Knowledge:
             rows, codes = self._pool.labelled()
             self.model.fit(take(self._items, rows), codes, list(self._pool.classes), self.generator(FIT))
             self._version = self._pool.version
+            self._told = {}
         return self.model
 
     def members(self, rows: Rows) -> tuple[Float[Array, "E n K"], Float[Array, " E"]]:
         """Predictions of the members, and their weights.
 
-        Everything is predicted once for each fit: a batch, its reasons, the remaining gain and the forecast all ask.
+        What is asked for is predicted once for each fit: a batch, its reasons, the remaining gain and the forecast all
+        ask. Many rows are answered from the whole pool, which serves the few as well; few rows cost only themselves.
         """
         model = self.fitted()
-        if self._told is None or self._told[0] != self._version:
-            self._told = self._version, model.predict(self._items)
-        probs = self._told[1]
-        return probs[:, rows], self.weights(len(probs))
+        if None not in self._told and 2 * len(rows) > count(self._items):
+            self._told[None] = model.predict(self._items)
+        if None in self._told:
+            probs = self._told[None].take(rows, axis=1)
+        else:
+            key = rows.tobytes()
+            if key not in self._told:
+                self._told[key] = model.predict(take(self._items, rows))
+            probs = self._told[key]
+        return probs, self.weights(len(probs))
 
     def weights(self, E: int) -> Float[Array, " E"]:
         """p(theta|L) of the E members, uniform where the model has no opinion."""
