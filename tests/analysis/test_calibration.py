@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bemps.analysis import expected_calibration_error, reliability, running_average
+from bemps.analysis import (
+    calibration_errors,
+    expected_calibration_error,
+    reliability,
+    running_average,
+    running_ece,
+)
 from bemps.analysis.calibration import KINDS
 from bemps.errors import InputError
 
@@ -87,6 +93,23 @@ def test_from_probabilities_and_labels():
 
 def test_running_average():
     np.testing.assert_allclose(running_average(np.array([[4.0, 2.0, 0.0], [1.0, 1.0, 1.0]])), [[4, 3, 2], [1, 1, 1]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_running_error_over_epochs_by_hand(kind):
+    """Says .6, then .8, then 1 and is right in half: errors of .1, .3 and .5, whatever the bins."""
+    probs = np.array([[[p, 1 - p]] * 4 for p in (0.6, 0.8, 1.0)])
+    labels = np.array([0, 1, 0, 1])
+    np.testing.assert_allclose(calibration_errors(probs, labels, kind=kind), [0.1, 0.3, 0.5])
+    np.testing.assert_allclose(running_ece(probs, labels, kind=kind), [0.1, 0.2, 0.3])
+
+
+def test_bins_reach_the_running_error():
+    # one bin: says .75 on average and is right in half; two: .25 and .5 apart
+    probs = np.array([[[0.6, 0.4], [0.9, 0.1]]])
+    labels = np.array([1, 0])
+    assert running_ece(probs, labels, bins=1)[0] == pytest.approx(0.25)
+    assert running_ece(probs, labels, bins=2)[0] == pytest.approx((0.6 + 0.1) / 2)
 
 
 @pytest.mark.parametrize(

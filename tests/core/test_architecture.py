@@ -13,6 +13,7 @@ ROOMS = [
     ["serve"],
     ["project"],
     ["project_models"],
+    ["content_heads"],
     ["content_models"],
     ["exchange"],
     ["store"],

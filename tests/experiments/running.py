@@ -14,6 +14,7 @@ SAME = (
     "results.parquet",
     "acquired.parquet",
     "reliability.parquet",
+    "epochs.parquet",
     "full.json",
     "config.json",
 )  # what a resumed run must give byte by byte

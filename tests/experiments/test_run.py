@@ -15,6 +15,7 @@ import bemps
 from bemps.data import initial_labels, load
 from bemps.errors import InputError
 from bemps.experiments import config_of, encoding, read_toml, run
+from bemps.experiments import material as materials
 from bemps.experiments.grid import cells
 from bemps.experiments.models import MODELS
 from bemps.strategies import STRATEGIES
@@ -122,6 +123,32 @@ def test_axes_multiply_only_the_cells_they_apply_to():
     assert [sum(key["strategy"] == name for key in keys) for name in config.strategies] == [8, 2, 2]
     assert all("T" not in key and "estimation_size" not in key for key in keys if key["strategy"] == "random")
     assert {key["T"] for key in keys if key["strategy"] == "coremse"} == {0.3, 1.0}
+
+
+def test_a_fixed_validation_set_is_apart_from_what_is_asked_and_the_same_for_every_strategy(tmp_path, monkeypatch):
+    from bemps.members.sklearn_members import SklearnEnsemble
+
+    given, real = [], SklearnEnsemble.__init__
+
+    def spy(self, *arguments, **options):
+        given.append(options["validation"])
+        real(self, *arguments, **options)
+
+    monkeypatch.setattr(SklearnEnsemble, "__init__", spy)
+    axes = {"members": 2, "validation": ["none", "fixed"], "calibrate": False}
+    play(tmp_path / "run", strategies=["margin", "random"], seeds=1, budget=400, batch_size=200, axes=axes, full=False)
+    none, fixed = ([one for one in given if (one == "none") is plain] for plain in (True, False))
+    assert (len(none), len(fixed)) == (2, 2)
+    quarter = len(load("digits").pool) // 4
+    assert [len(one.labels) for one in fixed] == [quarter, quarter]
+    assert np.array_equal(fixed[0].items, fixed[1].items)
+    material = materials.load(materials.folder_of(tmp_path / "run", "digits"), "plain")
+    asked = {row["id"] for row in rows(tmp_path / "run", "acquired") if row["validation"] == "fixed"}
+    held = {row.tobytes() for row in np.asarray(fixed[0].items)}
+    assert len(asked) > 400
+    assert not held & {material.items[material.ids.index(name)].tobytes() for name in asked}
+    with pytest.raises(InputError, match="a fixed validation set"):
+        play(tmp_path / "more", strategies="random", seeds=1, budget=1_200, axes={"validation": "fixed"})
 
 
 def test_axes_reach_model_strategy_and_learner(tmp_path):
@@ -370,7 +397,7 @@ def test_every_model_runs_on_rows(tmp_path, model):
 @pytest.mark.soak
 def test_the_harness_costs_little():
     """docs/experiments.md has the numbers; here with slack, as machines are busy. Apart, where no types are checked."""
-    code = "import overhead; print(*overhead.overheads('logistic', repeats=2))"
+    code = "import overhead; print(*overhead.overheads(overhead.load('digits'), 'logistic', repeats=2))"
     told = subprocess.run(
         [sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
     )

@@ -53,6 +53,20 @@ def reliability(
     return _binned(ranked, hits, _equal_mass(ranked, bins) if kind == "equal-mass" else _equal_width(ranked, bins))
 
 
+def calibration_errors(
+    probs: Float[Array, "T N K"], labels: Int[Array, " N"], *, bins: int = 10, kind: str = "equal-mass"
+) -> Float[Array, " T"]:
+    """ECE of the probabilities of the same items after every epoch, or after every round."""
+    return np.array([expected_calibration_error(one, labels, bins=bins, kind=kind) for one in probs])
+
+
+def running_ece(
+    probs: Float[Array, "T N K"], labels: Int[Array, " N"], *, bins: int = 10, kind: str = "equal-mass"
+) -> Float[Array, " T"]:
+    """Mean of the ECE so far, from the probabilities of the same items after every epoch, or after every round."""
+    return running_average(calibration_errors(probs, labels, bins=bins, kind=kind))
+
+
 def running_average(values: Float[Array, "*S R"]) -> Float[Array, "*S R"]:
     """Mean of the values so far, along the last axis: rounds or epochs."""
     return np.cumsum(values, axis=-1) / np.arange(1, values.shape[-1] + 1)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from bemps.analysis.epochs import BATCH, EPOCHS, RATE, softmax_epochs
 from bemps.errors import InputError
 from bemps.types import Array
 
@@ -51,38 +52,18 @@ def training_dynamics(
     labels: Int[Array, " N"],
     rng: np.random.Generator,
     *,
-    epochs: int = 20,
-    rate: float = 2.0,
-    batch: int = 64,
+    epochs: int = EPOCHS,
+    rate: float = RATE,
+    batch: int = BATCH,
 ) -> tuple[Float[Array, "T N"], Bool[Array, "T N"]]:
-    """True-class probabilities and hits after every epoch of a softmax regression on features, by stochastic descent.
-
-    Features are standardised and divided by sqrt(H), so that one learning rate suits any of them.
-    """
-    if len(vectors) != len(labels) or not len(labels) or labels.min() < 0:
-        got = f"{len(labels)} labels of {len(vectors)} items, the smallest {labels.min() if len(labels) else None}"
-        raise InputError("labels", expected="a class code for every item", got=got, fix="Leave unlabelled items out.")
-    spread = vectors.std(0)
-    x = (vectors - vectors.mean(0)) / np.where(spread > 0, spread, 1.0) / np.sqrt(vectors.shape[1])
-    x = np.column_stack([x, np.ones(len(x))]).astype(np.float32)
-    targets = np.eye(int(labels.max()) + 1, dtype=np.float32)[labels]
-    weights = np.zeros((x.shape[1], targets.shape[1]), dtype=np.float32)
-    true_class, correct = np.empty((epochs, len(x))), np.empty((epochs, len(x)), dtype=bool)
-    for epoch in range(epochs):
-        order = rng.permutation(len(x))
-        for start in range(0, len(x), batch):
-            rows = order[start : start + batch]
-            weights -= rate * x[rows].T @ (softmax(x[rows] @ weights) - targets[rows]) / len(rows)
-        probs = softmax(x @ weights)
-        true_class[epoch] = probs[np.arange(len(x)), labels]
+    """True-class probabilities and hits after every epoch of a softmax regression on features (`softmax_epochs`)."""
+    true_class, correct = np.empty((epochs, len(vectors))), np.empty((epochs, len(vectors)), dtype=bool)
+    learning = softmax_epochs(vectors, labels, rng, epochs=epochs, rate=rate, batch=batch)
+    for epoch, predict in enumerate(learning):
+        probs = predict(vectors)
+        true_class[epoch] = probs[np.arange(len(labels)), labels]
         correct[epoch] = probs.argmax(1) == labels
     return true_class, correct
-
-
-def softmax(logits: Float[Array, "N K"]) -> Float[Array, "N K"]:
-    """Rows of probabilities; the largest logit is taken off first, so that nothing overflows."""
-    grown = np.exp(logits - logits.max(1, keepdims=True))
-    return grown / grown.sum(1, keepdims=True)
 
 
 def regions(correctness: Float[Array, " N"]) -> Int[Array, " N"]:

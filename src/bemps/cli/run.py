@@ -96,7 +96,8 @@ def run(
 
     The true labels play the annotator. Each round is on the disk before the next one starts: stop with Ctrl-C (or
     pull the plug) and run the same command again, and it goes on to the same results. The folder then holds
-    results.parquet, acquired.parquet, timings.parquet, full.json and config.json; docs/experiments.md explains them.
+    results, acquired, reliability, timings and epochs (.parquet), full.json and config.json; docs/experiments.md tells
+    what is in them.
 
     \b
     Examples:

@@ -28,7 +28,8 @@ class Config:
     max_pool  at most that many items of each pool
     max_test  at most that many items of each test set
     axes      further axes by name: options of models and strategies, and estimation_size
-    full      also train on the labels of the whole pool, once per dataset and model: the line to reach
+    full      also train on the labels of the whole pool, once per dataset and model: the line to reach; and once per
+              dataset epoch by epoch, for calibration
     plugin    a Python file with strategies
     """
 

@@ -137,7 +137,7 @@ def _encode_by_words(folder: Path, form: str) -> None:
 
 
 def prepare(folder: Path, make: Callable[..., Any], top_layers: int) -> list[str]:
-    """What a fine-tuned model computes once for every text: the states below the layers that learn."""
+    """What a fine-tuned model computes once for every text: its tokens, and the states below the layers that learn."""
     texts: list[Any] = [raw(folder, part) for part in PARTS]
     model = make(texts[0], cache_of(folder), top_layers=top_layers)
     for items in texts:

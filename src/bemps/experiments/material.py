@@ -4,7 +4,7 @@ shared/<dataset>/meta.json                  ids, labels, classes, fingerprint
 shared/<dataset>/raw/{pool,test}.*          texts (.json), rows or images (.npy), names of image files (.files.json)
 shared/<dataset>/<form>/{pool,test}.npy     what a model learns from: plain rows, or vectors of an encoder
 shared/<dataset>/surprisal/pool.npy         vectors for the strategies that need them
-shared/<dataset>/cache                      what models compute once: hidden states, an adapted head
+shared/<dataset>/cache                      what models compute once: tokens, hidden states, an adapted head
 """
 
 import json

@@ -91,7 +91,8 @@ def _learner(cell: Cell, setting: Setting, material: Material) -> ActiveLearner:
     entry, chosen = model(cell.model), plugins.entry(cell.strategy, setting.plugin)
     options = dict(cell.options)
     size = {ESTIMATION: options.pop(ESTIMATION)} if ESTIMATION in options and "estimation" in chosen.needs else {}
-    own = {name: value for name, value in options.items() if name in entry.options and name != "encoder"}
+    mine = entry.options.keys() - {"encoder"}
+    own: dict[str, Any] = {name: value for name, value in options.items() if name in mine}
     held = _held(cell, setting, material) if own.get("validation") == "fixed" else np.array([], dtype=np.int64)
     if len(held):
         own["validation"] = Fixed(take(material.items, held), material.labels[held])

@@ -10,7 +10,7 @@ from typing import Any
 from bemps.data import Dataset
 from bemps.data.sampling import OTHER_LABELS, TEXT_LABELS
 from bemps.errors import InputError
-from bemps.experiments import encoding, material, plugins, sources
+from bemps.experiments import encoding, epochs, material, plugins, sources
 from bemps.experiments.config import Config
 from bemps.experiments.failures import Failure, needed, writing
 from bemps.experiments.folder import held, settle, versions
@@ -18,9 +18,9 @@ from bemps.experiments.full import Full, gather, train_full
 from bemps.experiments.grid import Cell, cells
 from bemps.experiments.journal import write_whole
 from bemps.experiments.models import MODELS, model
-from bemps.experiments.play import Setting, finished, journal_path, play, schedule
+from bemps.experiments.play import Setting, finished, fixed_size, journal_path, play, schedule
 from bemps.experiments.progress import Rounds, Silent, Watcher, polled
-from bemps.experiments.sharing import share, share_states, share_surprisal
+from bemps.experiments.sharing import share, share_surprisal, share_texts
 from bemps.experiments.tables import write_tables
 from bemps.experiments.workers import Executor, Task, run_tasks
 
@@ -46,7 +46,8 @@ def run(
 ) -> Outcome:
     """Run an experiment, or go on with one that was stopped: the same configuration and folder give the same files.
 
-    results, acquired, reliability, timings (.parquet), full.json, config.json and, where cells failed, failures.json.
+    results, acquired, reliability, timings, epochs (.parquet), full.json, config.json and, where cells failed,
+    failures.json.
     Data and vectors lie in `shared`, where given, and other runs there use them again. An `executor` plays the cells
     in place of `jobs` processes, which then only encode.
     """
@@ -64,12 +65,15 @@ def run(
         forms = {(cell.dataset, setting.form) for cell, setting in work.items()}
         share(forms, datasets, folder, jobs, watcher)
         share_surprisal(config, folder, jobs, watcher)
-        share_states(work, jobs, watcher)
+        share_texts(work, jobs, watcher)
+        learning = epochs.epochs_of(forms, folder) if config.full else []
         try:
-            failures = _play_all(work, fulls, folder, executor or jobs, watcher)
+            failures = epochs.learn(learning, folder, watcher)
+            failures += _play_all(work, fulls, folder, executor or jobs, watcher)
         finally:
             rounds = write_tables(work, config, folder)
             gather(fulls, folder)
+            epochs.gather(learning, folder)
         _write_failures(folder, failures)
     return Outcome(rounds, _planned(work), tuple(failures))
 
@@ -91,11 +95,12 @@ def _initial(config: Config, dataset: Dataset) -> int:
 
 
 def _refuse_small(config: Config, dataset: Dataset) -> None:
-    wanted = _initial(config, dataset) + config.budget
+    held = fixed_size(len(dataset.pool)) if "fixed" in config.axes.get("validation", ()) else 0
+    wanted = _initial(config, dataset) + config.budget + held
     if wanted > len(dataset.pool):
         raise InputError(
             f"dataset {dataset.name}",
-            expected=f"a pool of at least {wanted:,} items: the initial labels and the budget",
+            expected=f"a pool of at least {wanted:,} items: the initial labels, the budget and a fixed validation set",
             got=f"{len(dataset.pool):,}",
             fix="Lower --budget or --initial.",
         )

@@ -1,4 +1,4 @@
-"""What the cells of a run share, made before they start: data, vectors of encoders, surprisal, hidden states."""
+"""What the cells of a run share, made before they start: data, vectors of encoders, surprisal, tokens, states."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -41,20 +41,23 @@ def share_surprisal(config: Config, out: Path, jobs: int, watcher: Watcher) -> N
     _done("surprisal vectors", tasks, jobs, watcher)
 
 
-def share_states(work: Mapping[Cell, Setting], jobs: int, watcher: Watcher) -> None:
-    """Hidden states below the layers that learn, once for each dataset and cut; what is there is found again."""
+def share_texts(work: Mapping[Cell, Setting], jobs: int, watcher: Watcher) -> None:
+    """What networks read, once for each dataset and cut; what is there is found again.
+
+    Token numbers where all layers learn, else also the hidden states below those that do.
+    """
     wanted = {}
     for cell, setting in work.items():
         entry = model(cell.model)
         top = dict(cell.options).get("top_layers", entry.options.get("top_layers"))
-        if entry.reads == "text" and top and not finished(cell, setting):
+        if entry.reads == "text" and top is not None and not finished(cell, setting):
             wanted[cell.dataset, top] = (material.folder_of(setting.out, cell.dataset), entry.make, top)
     tasks = [
-        Task({"dataset": name, "encoder": f"below {top} layers"}, encoding.prepare, arguments)
+        Task({"dataset": name, "encoder": f"below {top} layers" if top else "tokens"}, encoding.prepare, arguments)
         for (name, top), arguments in wanted.items()
     ]
     if tasks:
-        _done("hidden states", tasks, jobs, watcher)
+        _done("tokens and hidden states", tasks, jobs, watcher)
 
 
 def _encode(form: str, folder: Path, sizes: dict[str, int], jobs: int, watcher: Watcher) -> None:

@@ -18,8 +18,8 @@ TIMINGS = ("round", "train_seconds", "query_seconds", "peak_memory_mb")
 BINNED = ("round", "bin", "items", "confidence", "correct")  # the last two are sums over the items
 _KINDS = {str: "string", int: "int64", float: "float64", bool: "bool"}
 _TYPES = {
-    **dict.fromkeys(("dataset", "model", "strategy", "id"), "string"),
-    **dict.fromkeys(("batch_size", "seed", "round", "labels", "bin"), "int64"),
+    **dict.fromkeys(("dataset", "model", "strategy", "id", "vectors", "kind"), "string"),
+    **dict.fromkeys(("batch_size", "seed", "round", "labels", "bin", "epoch"), "int64"),
 }
 
 
@@ -28,12 +28,12 @@ def write_tables(work: Mapping[Cell, Setting], config: Config, out: Path) -> int
     rounds = {cell: contents(journal_path(out, cell), cell.key).rounds for cell in work}
     axes = {name: _KINDS[type(values[0])] for name, values in config.axes.items()}
     rows = [(cell, record) for cell, records in rounds.items() for record in records]
-    _write(out / "results.parquet", _columns(rows, axes, RESULTS), axes)
-    _write(out / "timings.parquet", _columns(rows, axes, TIMINGS), axes)
+    write_columns(out / "results.parquet", _columns(rows, axes, RESULTS), axes)
+    write_columns(out / "timings.parquet", _columns(rows, axes, TIMINGS), axes)
     binned = [(cell, one) for cell, record in rows for one in _bins(record)]
-    _write(out / "reliability.parquet", _columns(binned, axes, BINNED), axes)
+    write_columns(out / "reliability.parquet", _columns(binned, axes, BINNED), axes)
     acquired = [pair for cell, records in rounds.items() for pair in _acquired(cell, records, work[cell])]
-    _write(out / "acquired.parquet", _columns(acquired, axes, ("round", "id")), axes)
+    write_columns(out / "acquired.parquet", _columns(acquired, axes, ("round", "id")), axes)
     return len(rows)
 
 
@@ -60,7 +60,8 @@ def _columns(rows: list[tuple[Cell, Record]], axes: Mapping[str, str], names: It
     return columns | {name: [record[name] for _, record in rows] for name in names}
 
 
-def _write(path: Path, columns: dict[str, list[Any]], axes: Mapping[str, str]) -> None:
+def write_columns(path: Path, columns: dict[str, list[Any]], axes: Mapping[str, str]) -> None:
+    """A Parquet file that is there whole or not at all; `axes` are types by name, beside those known here."""
     pa = needed("pyarrow", "writing Parquet")
     parquet = needed("pyarrow.parquet", "writing Parquet")
     types = {name: axes.get(name) or _TYPES.get(name, "float64") for name in columns}

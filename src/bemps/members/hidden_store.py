@@ -1,8 +1,8 @@
-"""Hidden states of texts on disk, memory-mapped, found again by content.
+"""What texts become, token by token, on disk and memory-mapped, found again by content: hidden states, token numbers.
 
-A folder holds segments: `NAME.npy`, the states of some texts one after the other (tokens, H), and `NAME.json`, the
-keys of these texts and where each starts. The JSON appears last and in one step, so a segment is whole or absent,
-and processes that share the folder at worst write the same states twice.
+A folder holds segments: `NAME.npy`, the rows of some texts one after the other, (tokens, H) or (tokens,), and
+`NAME.json`, the keys of these texts and where each ends. The JSON appears last and in one step, so a segment is whole
+or absent, and processes that share the folder at worst write the same rows twice.
 """
 
 import hashlib
@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Shaped
 
 from bemps.types import Array
 
 
 class HiddenStore:
-    """States by key. Without a folder they live in a temporary one, which goes when the store goes."""
+    """Rows by key. Without a folder they live in a temporary one, which goes when the store goes."""
 
     def __init__(self, folder: Path | str | None = None) -> None:
         if folder is None:
@@ -30,27 +30,27 @@ class HiddenStore:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._places: dict[str, tuple[str, int, int]] = {}
-        self._maps: dict[str, Float[Array, "tokens H"]] = {}
+        self._maps: dict[str, Shaped[Array, "tokens *H"]] = {}
         for index in sorted(self.folder.glob("*.json")):
             self._read_index(index.stem)
 
     def __contains__(self, key: str) -> bool:
         return key in self._places
 
-    def __getitem__(self, key: str) -> Float[Array, "t H"]:
-        """The states of one text, as a view of the mapped file."""
+    def __getitem__(self, key: str) -> Shaped[Array, "t *H"]:
+        """The rows of one text, as a view of the mapped file."""
         name, start, end = self._places[key]
         if name not in self._maps:
             self._maps[name] = np.load(self.folder / f"{name}.npy", mmap_mode="r")
         return self._maps[name][start:end]
 
-    def add(self, keys: Sequence[str], states: Sequence[Float[Array, "_ H"]]) -> None:
-        """Save the states of some texts as a segment."""
+    def add(self, keys: Sequence[str], rows: Sequence[Shaped[Array, "_ *H"]]) -> None:
+        """Save the rows of some texts as a segment."""
         name = hashlib.sha256("".join(keys).encode()).hexdigest()[:32]
-        ends = np.cumsum([len(rows) for rows in states]).tolist()
+        ends = np.cumsum([len(some) for some in rows]).tolist()
         temporary = self.folder / f"{name}-{os.getpid()}.part"
         with open(temporary, "wb") as file:
-            np.save(file, np.concatenate(states))
+            np.save(file, np.concatenate(rows))
         os.replace(temporary, self.folder / f"{name}.npy")
         temporary.write_text(json.dumps({"keys": list(keys), "ends": ends}), encoding="utf-8")
         os.replace(temporary, self.folder / f"{name}.json")

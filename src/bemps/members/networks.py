@@ -16,7 +16,8 @@ from torch import nn
 from bemps.errors import InputError, unknown_name
 from bemps.members.encoders import mean_of_tokens, width_of
 from bemps.members.pretrained import load_module, load_tokenizer
-from bemps.members.tokens import NetworkInputs, TokenInputs, check_length, tokenise
+from bemps.members.token_store import TokenStore
+from bemps.members.tokens import NetworkInputs, Row, TokenInputs, check_length, tokenise
 
 HEAD_SPREAD = 0.02  # standard deviation of fresh weights, as in BERT
 HEAD_DROPOUT = 0.1
@@ -141,14 +142,22 @@ class Backbone(Protocol):
 
 
 class WholeBackbone:
-    """All layers learn; networks read token numbers."""
+    """All layers learn; networks read token numbers, which stay in the folder `cache` where one is given."""
 
     def __init__(
-        self, name: str | Path, *, head: str, dropout: float | None, max_length: int, device: torch.device
+        self,
+        name: str | Path,
+        *,
+        head: str,
+        dropout: float | None,
+        max_length: int,
+        device: torch.device,
+        cache: Path | str | None = None,
     ) -> None:
         self.name, self.head, self.dropout = name, head, dropout
         self.max_length, self.device = max_length, device
         self.tokenizer = load_tokenizer(name)
+        self._store = None if cache is None else TokenStore(self.tokenizer, max_length, cache)
 
     def network(self, K: int, seed: int) -> Network:
         network = build_network(self.name, K, head=self.head, dropout=self.dropout, seed=seed, device=self.device)
@@ -156,4 +165,8 @@ class WholeBackbone:
         return network
 
     def inputs(self, texts: Sequence[str], report: Callable[[int, int], None]) -> NetworkInputs:
-        return TokenInputs(tokenise(self.tokenizer, texts, self.max_length), self.tokenizer.pad_token_id, self.device)
+        return TokenInputs(self.rows(texts), self.tokenizer.pad_token_id, self.device)
+
+    def rows(self, texts: Sequence[str]) -> Sequence[Row]:
+        """The token numbers of each text."""
+        return tokenise(self.tokenizer, texts, self.max_length) if self._store is None else self._store.rows(texts)

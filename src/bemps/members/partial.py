@@ -25,12 +25,12 @@ from bemps.members.pretrained import load_module
 from bemps.members.tokens import (
     Inputs,
     NetworkInputs,
+    Row,
     TokenInputs,
     filled,
     fixed_batches,
     fixed_rows,
     rounded_up,
-    tokenise,
 )
 from bemps.types import Array
 
@@ -91,7 +91,7 @@ class LowerLayers:
         self.store = HiddenStore(cache)
         self._identity = digest_of(self.encoder)
 
-    def inputs(self, rows: Sequence[Sequence[int]], padding: int, report: Callable[[int, int], None]) -> "HiddenInputs":
+    def inputs(self, rows: Sequence[Row], padding: int, report: Callable[[int, int], None]) -> "HiddenInputs":
         """The tokenised texts as hidden states, computed where the cache has none."""
         keys = [self._key(row) for row in rows]
         new = {key: row for key, row in zip(keys, rows, strict=True) if key not in self.store}
@@ -102,7 +102,7 @@ class LowerLayers:
             report(start + len(part), len(missing))
         return HiddenInputs([self.store[key] for key in keys], self.device)
 
-    def _states(self, rows: Sequence[Sequence[int]], padding: int) -> list[Float[Array, "_ H"]]:
+    def _states(self, rows: Sequence[Row], padding: int) -> list[Float[Array, "_ H"]]:
         inputs = TokenInputs(rows, padding, self.device)
         states: dict[int, Float[Array, "_ H"]] = {}
         with torch.inference_mode():
@@ -111,7 +111,7 @@ class LowerLayers:
                 states |= {int(i): answer[j, : len(rows[i])] for j, i in enumerate(positions)}
         return [states[i] for i in range(len(rows))]
 
-    def _key(self, row: Sequence[int]) -> str:
+    def _key(self, row: Row) -> str:
         return hashlib.sha256(self._identity + np.asarray(row, dtype=np.int64).tobytes()).hexdigest()[:32]
 
 
@@ -162,9 +162,7 @@ class PartialBackbone:
         return keep_top(self.whole.network(K, seed), self.top)
 
     def inputs(self, texts: Sequence[str], report: Callable[[int, int], None]) -> NetworkInputs:
-        tokenizer = self.whole.tokenizer
-        rows = tokenise(tokenizer, texts, self.whole.max_length)
-        return self.lower.inputs(rows, tokenizer.pad_token_id, report)
+        return self.lower.inputs(self.whole.rows(texts), self.whole.tokenizer.pad_token_id, report)
 
     def _check_cut(self) -> None:
         """The upper part on the states of the lower one must say what the whole network says."""

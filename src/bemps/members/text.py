@@ -59,7 +59,7 @@ class TextClassifier:
     head         own (of the architecture) or mean (over the tokens); mean for `minilm`
     dropout      one rate for every dropout; None keeps those of the weights
     top_layers   how many layers learn; the states below them are cached. None: all learn
-    cache        folder for what is computed once (states, embeddings, an adapted head); None: a temporary one
+    cache        folder for what is computed once (tokens, states, embeddings, an adapted head); None: a temporary one
     checkpoints  folder of this model alone: an interrupted fit, called again, goes on after the last epoch
     pool         all unlabelled texts, or give them with `see_pool`: surprisal vectors need them where the weights
                  have no masked language model of their own, to adapt one (`bemps.members.adapted_surprisal`)
@@ -142,7 +142,7 @@ class TextClassifier:
         return self._encoder.embeddings(check_texts(items))
 
     def prepare(self, items: Items) -> None:
-        """Read the texts up to the layers that learn, into `cache`: later models with that folder find them there."""
+        """Read the texts, up to the layers that learn, into `cache`: later models with that folder find them there."""
         with torch_threads(current_limits().threads):
             self._inputs(items)
 
@@ -202,6 +202,7 @@ class TextClassifier:
                 dropout=self.dropout,
                 max_length=self.max_length,
                 device=pick_device(self.device),
+                cache=self._cache("tokens"),
             )
             top = self.top_layers
             self._backbone = whole if top is None else PartialBackbone(whole, top=top, cache=self._cache("hidden"))

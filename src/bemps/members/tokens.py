@@ -17,6 +17,8 @@ from bemps.members.base import Items
 from bemps.types import Array
 
 Inputs = dict[str, torch.Tensor]
+# the token numbers of a text: a list, or a view of a mapped file
+Row = Sequence[int] | Int[Array, " _"]
 # progress(task, done, total)
 Progress = Callable[[str, int, int], None]
 
@@ -56,7 +58,7 @@ def check_length(max_length: int, module: Any) -> None:
         )
 
 
-def lengths_of(rows: Sequence[Sequence[int]]) -> Int[Array, " n"]:
+def lengths_of(rows: Sequence[Row]) -> Int[Array, " n"]:
     """How many tokens each text has."""
     return np.array([len(row) for row in rows], dtype=np.int64)
 
@@ -89,12 +91,15 @@ def _cut(order: Int[Array, " n"], size: int) -> list[Int[Array, " _"]]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def pad(rows: Sequence[Sequence[int]], padding: int, device: torch.device, length: int | None = None) -> Inputs:
+def pad(rows: Sequence[Row], padding: int, device: torch.device, length: int | None = None) -> Inputs:
     """Token numbers and attention mask (1 for a token, 0 for padding), as long as the longest text or `length`."""
-    t = max(len(row) for row in rows) if length is None else length
-    ids = torch.tensor([[*row, *[padding] * (t - len(row))] for row in rows], device=device)
-    attention = torch.tensor([[1] * len(row) + [0] * (t - len(row)) for row in rows], device=device)
-    return {"input_ids": ids, "attention_mask": attention}
+    lengths = lengths_of(rows)
+    t = int(lengths.max()) if length is None else length
+    ids = np.full((len(rows), t), padding, dtype=np.int64)
+    for numbers, row in zip(ids, rows, strict=True):
+        numbers[: len(row)] = row
+    attention = (np.arange(t) < lengths[:, None]).astype(np.int64)
+    return {"input_ids": torch.from_numpy(ids).to(device), "attention_mask": torch.from_numpy(attention).to(device)}
 
 
 @runtime_checkable
@@ -116,7 +121,7 @@ class NetworkInputs(Protocol):
 class TokenInputs:
     """Inputs of a whole encoder: token numbers."""
 
-    def __init__(self, rows: Sequence[Sequence[int]], padding: int, device: torch.device) -> None:
+    def __init__(self, rows: Sequence[Row], padding: int, device: torch.device) -> None:
         self.rows, self.padding, self.device = rows, padding, device
         self.size = fixed_rows(device)
         self.lengths = lengths_of(rows)

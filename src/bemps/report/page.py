@@ -19,6 +19,7 @@ FOLDED = {  # what a folded table is called, by the first word of its file
     "paired": "Paired tests",
     "reliability": "The bins",
     "acquired": "Shares over the whole run",
+    "epochs": "Calibration error after every epoch",
     "tsne": "The projection",
     "notes": "What was left out",
     "configuration": "Configuration",

@@ -34,6 +34,7 @@ OPTIONAL = {  # what each optional file must have beside the keys of the run
     "timings": (*KEYS, "round", "train_seconds", "query_seconds"),
     "reliability": (*KEYS, "round", "bin", "items", "confidence", "correct"),
     "dynamics": ("dataset", "id", "epoch", "probability", "correct"),
+    "epochs": ("dataset", "epoch", "kind", "ece"),
     "embeddings": ("dataset", "id", "label", "vector"),
 }
 

@@ -13,6 +13,7 @@ from bemps.analysis.data_maps import REGIONS, DataMap, acquired_shares, data_map
 from bemps.errors import InputError
 from bemps.report.blocks import Block, Section, of, stem, where
 from bemps.report.figures import Figure, Lines, Panel, Points, Series
+from bemps.report.sections import epochs
 from bemps.report.sections.cells import acquired_ids, belongs
 from bemps.report.sections.pools import Key, PoolItems, pools_of
 from bemps.report.style import Styles
@@ -25,15 +26,17 @@ LEAD = (
     "Over the epochs of a training run on all labels: confidence is the mean true-class probability, variability "
     "its standard deviation. By the share of epochs with the right prediction an item is easy (at least .75), medium "
     "(.5), hard (.25) or impossible. The lines show the share of each kind in what is acquired, averaged over seeds. "
-    "Where the run left no training dynamics, a softmax regression is trained on the vectors of the pool."
+    "Where the run left no training dynamics, a softmax regression is trained on the vectors of the pool. "
+    "Beside a map: the expected calibration error (ECE) of such a regression on the test set after every epoch, and "
+    "the mean over the epochs so far; where it falls, confidence comes closer to accuracy as the classifier learns."
 )
 SHOWN = 3000
 
 
 def section(run: RunFolder, styles: Styles) -> Section | None:
-    """Nothing without training dynamics."""
+    """Nothing without training dynamics, vectors or calibration over epochs."""
     maps = maps_of(run)
-    blocks = (*_maps(maps), *_shares(run, maps, styles))
+    blocks = (*_maps(maps, _errors(run, maps)), *_shares(run, maps, styles))
     return Section("Data maps", LEAD, blocks) if blocks else None
 
 
@@ -77,24 +80,46 @@ def _map(run: RunFolder, key: Key, numbers: list[int]) -> tuple[list[str], DataM
     return ids, data_map(true_class, correct)
 
 
-def _maps(maps: dict[Key, tuple[list[str], DataMap]]) -> Iterator[Block]:
-    for (dataset, model), (ids, found) in maps.items():
-        shown = np.linspace(0, len(ids) - 1, min(SHOWN, len(ids))).astype(int)
-        places = np.column_stack([found.variability, found.confidence])[shown]
-        counts = np.bincount(found.regions, minlength=len(REGIONS))
-        names = tuple(f"{name} {count}" for name, count in zip(REGIONS, counts.tolist(), strict=True))
-        none = np.empty(0, dtype=np.int64)
-        figure = Points(
-            f"Data map of {dataset}", places, found.regions[shown], names, (Panel("", none, none),), ("", ""),
-            "variability", "confidence",
-        )  # fmt: skip
-        rows = zip(ids, *(v.tolist() for v in (found.confidence, found.variability, found.correctness)), strict=True)
-        raw = tuple((*row, REGIONS[code]) for row, code in zip(rows, found.regions.tolist(), strict=True))
-        told = tuple((name, str(count), f"{count / len(ids):.1%}") for name, count in zip(REGIONS, counts, strict=True))
-        columns = ("id", "confidence", "variability", "correctness", "region")
-        table = Table(("region", "items", "share"), told, columns, raw)
-        name = stem("data_map", dataset, *([model] if model else []))
-        yield Block({"dataset": dataset} | ({"model": model} if model else {}), {name: figure}, {name: table})
+def _errors(run: RunFolder, maps: dict[Key, tuple[list[str], DataMap]]) -> dict[Key, epochs.Errors]:
+    """The calibration errors over epochs that the run left, and those of the maps that were trained here."""
+    found = epochs.errors_of(run)
+    given = {str(dataset) for dataset in run.tables.get("dynamics", {}).get("dataset", ())}
+    here = [key for key in maps if key not in found and key[0] not in given]
+    trained = {key: epochs.trained(pools_of(run)[key]) for key in here}
+    return found | {key: errors for key, errors in trained.items() if errors is not None}
+
+
+def _maps(maps: dict[Key, tuple[list[str], DataMap]], errors: dict[Key, epochs.Errors]) -> Iterator[Block]:
+    """A map with the calibration over epochs beside it, or one of the two."""
+    for key in dict.fromkeys((*maps, *errors)):
+        place = {"dataset": key[0]} | ({"model": key[1]} if key[1] else {})
+        figures: dict[str, Figure] = {}
+        tables, folded = dict[str, Table](), dict[str, Table]()
+        if key in maps:
+            name = stem("data_map", *place.values())
+            figures[name], tables[name] = _drawn(key[0], *maps[key])
+        if key in errors:
+            name = stem("epochs", *place.values())
+            figures[name], folded[name] = epochs.figure(key[0], errors[key]), epochs.table(errors[key])
+        yield Block(place, figures, tables, folded)
+
+
+def _drawn(dataset: str, ids: list[str], found: DataMap) -> tuple[Points, Table]:
+    """Confidence over variability, and how many items each region has; every item in the CSV."""
+    shown = np.linspace(0, len(ids) - 1, min(SHOWN, len(ids))).astype(int)
+    places = np.column_stack([found.variability, found.confidence])[shown]
+    counts = np.bincount(found.regions, minlength=len(REGIONS))
+    names = tuple(f"{name} {count}" for name, count in zip(REGIONS, counts.tolist(), strict=True))
+    none = np.empty(0, dtype=np.int64)
+    figure = Points(
+        f"Data map of {dataset}", places, found.regions[shown], names, (Panel("", none, none),), ("", ""),
+        "variability", "confidence",
+    )  # fmt: skip
+    rows = zip(ids, *(v.tolist() for v in (found.confidence, found.variability, found.correctness)), strict=True)
+    raw = tuple((*row, REGIONS[code]) for row, code in zip(rows, found.regions.tolist(), strict=True))
+    told = tuple((name, str(count), f"{count / len(ids):.1%}") for name, count in zip(REGIONS, counts, strict=True))
+    columns = ("id", "confidence", "variability", "correctness", "region")
+    return figure, Table(("region", "items", "share"), told, columns, raw)
 
 
 def _shares(run: RunFolder, maps: dict[Key, tuple[list[str], DataMap]], styles: Styles) -> Iterator[Block]:

@@ -1,8 +1,9 @@
 """The pools of a run as vectors with ids and labels: from embeddings.parquet, else from what the runner shared.
 
 embeddings.parquet                dataset, model (optional), id, label, vector (a list of numbers)
-shared/<dataset>/meta.json        ids, labels (codes), classes
+shared/<dataset>/meta.json        ids, labels (codes), classes, and test_labels where there is a test.npy
 shared/<dataset>/<form>/pool.npy  one row of numbers for each item; vectors of an encoder before plain rows
+shared/<dataset>/<form>/test.npy  the same of the test set
 """
 
 import json
@@ -10,6 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -24,11 +26,15 @@ LAST = ("plain", "raw")  # forms to take only where there is no encoder's
 
 @dataclass(frozen=True, eq=False)
 class PoolItems:
-    """Ids, names of the classes and vectors, in one order; vectors may lie on the disk."""
+    """Ids, names of the classes and vectors, in one order; vectors may lie on the disk.
+
+    Labels and vectors of the test set are there where the run shared them.
+    """
 
     ids: tuple[str, ...]
     labels: tuple[str, ...]
     vectors: Float[Array, "N H"]
+    test: tuple[tuple[str, ...], Float[Array, "M H"]] | None = None
 
 
 @lru_cache(maxsize=1)  # both sections that use it belong to one run
@@ -77,6 +83,7 @@ def _from_shared(folder: Path) -> PoolItems | None:
         vectors = np.load(arrays[0], mmap_mode="r", allow_pickle=False)
         labels = tuple(str(meta["classes"][code]) for code in meta["labels"])
         ids = tuple(map(str, meta["ids"]))
+        test = _test(meta, arrays[0].with_name("test.npy"))
     except (ValueError, KeyError, OSError) as error:
         raise InputError(
             str(folder),
@@ -86,4 +93,11 @@ def _from_shared(folder: Path) -> PoolItems | None:
         ) from error
     if vectors.ndim != 2 or len(vectors) != len(ids):
         return None
-    return PoolItems(ids, labels, vectors.view(np.ndarray))
+    return PoolItems(ids, labels, vectors.view(np.ndarray), test)
+
+
+def _test(meta: dict[str, Any], path: Path) -> tuple[tuple[str, ...], Float[Array, "M H"]] | None:
+    if "test_labels" not in meta or not path.is_file():
+        return None
+    vectors = np.load(path, mmap_mode="r", allow_pickle=False)
+    return tuple(str(meta["classes"][code]) for code in meta["test_labels"]), vectors.view(np.ndarray)

@@ -1,0 +1,66 @@
+"""Does a posterior know what a batch will bring? Predicted against realised gain on the vectors of main.toml.
+
+    bemps run experiments/main.toml          # leaves the vectors in runs/shared
+    python experiments/diagnostic.py [runs/shared]
+
+For each dataset, posterior and number of random labels: 30 batches of 50, half of them drawn evenly, half by expected
+gain; the rank correlation of the joint gain that CoreMSE predicts with the fall of the Brier score after retraining,
+and both means. A negative realised mean says that 50 more labels made the Brier score worse.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from bemps.analysis import gain_diagnostic
+from bemps.experiments.material import Material, load
+from bemps.experiments.models import MODELS
+from bemps.limits import library_threads
+
+DATASETS = ("ag_news", "csabstruct", "imdb", "sst5")
+LABELS = (76, 276)
+MEMBERS = {"spectral": 10, "heads": 5, "heads-mc": 5}
+TEST = 2_000
+
+
+def row(material: Material, model: str, labels: int) -> str:
+    rng = np.random.default_rng(labels)
+    order = rng.permutation(len(material.ids))
+    start, rest = order[:labels], order[labels:]
+    some = rng.permutation(len(material.test_labels))[:TEST]
+    found = gain_diagnostic(
+        MODELS[model].make(material.items, Path(), members=MEMBERS[model]),
+        (material.items[start], material.labels[start]),
+        (material.items[rest], material.labels[rest]),
+        (material.test_items[some], material.test_labels[some]),
+        material.classes,
+        batch_size=50,
+    )
+    means = f"{found.predicted.mean():.4f} | {found.realised.mean():+.4f}"
+    return f"{found.correlation:+.2f} (p = {found.p_value:.2g}) | {means}"
+
+
+def largest(shared: Path, dataset: str) -> Path:
+    """Of the folders of a dataset, that with the largest pool: smaller experiments leave theirs beside it."""
+    return max(shared.glob(f"{dataset}-*"), key=lambda folder: (folder / "raw" / "pool.json").stat().st_size)
+
+
+def main(shared: Path) -> None:
+    tell("| data | posterior | labels | rank correlation | predicted | realised |")
+    tell("|---|---|---|---|---|---|")
+    with library_threads(1):
+        for name in DATASETS:
+            material = load(largest(shared, name), "minilm")
+            for model in MEMBERS:
+                for labels in LABELS:
+                    tell(f"| {name} | {model} | {labels} | {row(material, model, labels)} |")
+
+
+def tell(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "runs/shared"))

