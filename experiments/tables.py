@@ -2,8 +2,8 @@
 
 For each experiment, model and batch size: the mean of the weighted F1 over the curve on each dataset with the paired
 difference to random (mean and standard error over seeds), and the wins and losses of the paper's count. With `--saving`
-also the share of random's labels that is saved, with its bootstrap interval over seeds ("no": random's last score is not
-reached).
+also the share of random's labels that is saved, with its bootstrap interval over seeds ("no": random's last score is
+not reached).
 """
 
 import shutil
