@@ -1,6 +1,7 @@
 """The grid: what it writes, that it is the same every time, and what happens when a cell fails."""
 
 import csv
+import importlib
 import json
 import subprocess
 import sys
@@ -359,6 +360,23 @@ def test_toml_and_flags_say_the_same(tmp_path):
     path.write_text("dataset = [")
     with pytest.raises(InputError, match="TOML"):
         read_toml(path)
+
+
+def test_flags_may_be_repeated_or_have_commas(monkeypatch):
+    import typer
+    from typer.testing import CliRunner
+
+    commands = importlib.import_module("bemps.cli.run")  # `bemps.cli.run` is also the name of the command in it
+    told = []
+    monkeypatch.setattr(commands, "run_shown", lambda flags, file: told.append(flags))
+    app = typer.Typer()
+    app.command()(commands.run)
+    commas = "--model heads,forest --strategies margin,random --batch-size 5,10 --axis T=0.3,1"
+    again = "--model heads --model forest --strategies margin --strategies random "
+    again += "--batch-size 5 --batch-size 10 --axis T=0.3 --axis T=1"
+    assert [CliRunner().invoke(app, given.split()).exit_code for given in (commas, again)] == [0, 0]
+    expected = {"model": ["heads", "forest"], "strategies": ["margin", "random"], "batch_size": [5, 10]}
+    assert told == [expected | {"axes": {"T": [0.3, 1]}}] * 2
 
 
 def test_help_shows_a_file_that_works():

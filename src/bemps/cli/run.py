@@ -48,15 +48,19 @@ def run(
         int | None, typer.Option(help="at most so many items of each test set", rich_help_panel=DATA)
     ] = None,
     model: Annotated[
-        str | None,
-        typer.Option(help="logistic, spectral, heads, heads-mc, forest; several with commas", rich_help_panel=GRID),
+        list[str] | None,
+        typer.Option(
+            help="logistic, spectral, heads, heads-mc, forest; several with commas, or repeated", rich_help_panel=GRID
+        ),
     ] = None,
     strategies: Annotated[
-        str | None,
-        typer.Option(help="names from `bemps strategies` or of the plugin, with commas", rich_help_panel=GRID),
+        list[str] | None,
+        typer.Option(
+            help="names from `bemps strategies` or of the plugin, with commas, or repeated", rich_help_panel=GRID
+        ),
     ] = None,
     batch_size: Annotated[
-        str | None, typer.Option(help="labels per round, e.g. 10 or 1,10,50", rich_help_panel=GRID)
+        list[str] | None, typer.Option(help="labels per round, e.g. 10 or 1,10,50", rich_help_panel=GRID)
     ] = None,
     budget: Annotated[
         int | None, typer.Option(help="labels acquired beyond the initial ones (default: 100)", rich_help_panel=GRID)
@@ -132,8 +136,8 @@ def run(
             "initial": initial,
             "full": full,
         },
-        **{"model": _split(model), "strategies": _split(strategies), "plugin": plugin},
-        **{"batch_size": _values(batch_size), "seeds": _seeds(seeds), "axes": _axes(axis)},
+        **{"model": _split(model or []) or None, "strategies": _split(strategies or []) or None, "plugin": plugin},
+        **{"batch_size": _values(batch_size or []) or None, "seeds": _seeds(seeds), "axes": _axes(axis)},
         **{"out": None if out is None else str(out), "jobs": jobs},
         **{"shared": None if shared is None else str(shared), "on": on},
     }
@@ -239,13 +243,14 @@ def _jobs(given: object) -> int:
     return given
 
 
-def _split(text: str | None) -> list[str] | None:
-    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+def _split(texts: list[str]) -> list[str]:
+    """What stands between commas, of a flag that may be repeated."""
+    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
-def _values(text: str | None) -> list[Any] | None:
-    """Values between commas: numbers, true and false as such, everything else as text."""
-    return None if text is None else [_value(part) for part in _split(text) or []]
+def _values(texts: list[str]) -> list[Any]:
+    """The same as values: numbers, true and false as such, everything else as text."""
+    return [_value(part) for part in _split(texts)]
 
 
 def _value(text: str) -> Any:
@@ -257,17 +262,19 @@ def _value(text: str) -> Any:
 
 def _seeds(text: str | None) -> Any:
     """`5` is five seeds, `5,` and `3,7` are those seeds."""
-    values = _values(text)
-    return values[0] if values is not None and len(values) == 1 and "," not in str(text) else values
+    if text is None:
+        return None
+    values = _values([text])
+    return values[0] if len(values) == 1 and "," not in text else values
 
 
 def _axes(given: list[str] | None) -> dict[str, list[Any]] | None:
     if given is None:
         return None
-    axes = {}
+    axes: dict[str, list[Any]] = {}
     for text in given:
         name, equals, values = text.partition("=")
         if not equals:
             raise typer.BadParameter(f"expected NAME=VALUE,VALUE; got {text!r}. For example: --axis T=0.3,0.5")
-        axes[name.strip()] = _values(values) or []
+        axes.setdefault(name.strip(), []).extend(_values([values]))
     return axes
