@@ -1,7 +1,7 @@
 """Does a posterior know what a batch will bring? Predicted against realised gain on the vectors of main.toml.
 
-    bemps run experiments/main.toml          # leaves the vectors in runs/shared
-    python experiments/diagnostic.py [runs/shared]
+    bemps run experiments/main.toml          # makes the vectors
+    python experiments/diagnostic.py [runs/main]
 
 For each dataset, posterior and number of random labels: 30 batches of 50, half of them drawn evenly, half by expected
 gain; the rank correlation of the joint gain that CoreMSE predicts with the fall of the Brier score after retraining,
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from bemps.analysis import gain_diagnostic
-from bemps.experiments.material import Material, load
+from bemps.experiments.material import Material, folder_of, load
 from bemps.experiments.models import MODELS
 from bemps.limits import library_threads
 
@@ -41,17 +41,12 @@ def row(material: Material, model: str, labels: int) -> str:
     return f"{found.correlation:+.2f} (p = {found.p_value:.2g}) | {means}"
 
 
-def largest(shared: Path, dataset: str) -> Path:
-    """Of the folders of a dataset, that with the largest pool: smaller experiments leave theirs beside it."""
-    return max(shared.glob(f"{dataset}-*"), key=lambda folder: (folder / "raw" / "pool.json").stat().st_size)
-
-
-def main(shared: Path) -> None:
+def main(run: Path) -> None:
     tell("| data | posterior | labels | rank correlation | predicted | realised |")
     tell("|---|---|---|---|---|---|")
     with library_threads(1):
         for name in DATASETS:
-            material = load(largest(shared, name), "minilm")
+            material = load(folder_of(run, name), "minilm")
             for model in MEMBERS:
                 for labels in LABELS:
                     tell(f"| {name} | {model} | {labels} | {row(material, model, labels)} |")
@@ -63,4 +58,4 @@ def tell(line: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "runs/shared"))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "runs/main"))

@@ -4,7 +4,8 @@ r"""Strictly proper scores, each given by its convex function G (Savage; Gneitin
     S(p, y)         = G(p) + <grad G(p), delta_y - p>                         Eq (1) of the paper
     B(p, q)         = G(p) - G(q) - <grad G(q), p - q>                        Bregman divergence, >= 0
 
-A score here is any object with a method `G`; a bare function is taken as a G of its own. Larger scores are better.
+A score here is any object with a method `G`; a bare function is taken as a G of its own, and has to work on arrays of
+any strides (`p.sum(-1)` does). Larger scores are better.
 Scores whose G is quadratic, G(p) = p^T C p + const, say so with `root` (C = root^T root on vectors that sum to
 zero): their expected gain factorises.
 """

@@ -148,6 +148,8 @@ def test_a_fixed_validation_set_is_apart_from_what_is_asked_and_the_same_for_eve
     held = {row.tobytes() for row in np.asarray(fixed[0].items)}
     assert len(asked) > 400
     assert not held & {material.items[material.ids.index(name)].tobytes() for name in asked}
+    only = play(tmp_path / "only", strategies="random", seeds=1, budget=10, axes={"validation": "fixed", "members": 2})
+    assert only.failures == ()  # also the training on all labels, which has no such part
     with pytest.raises(InputError, match="a fixed validation set"):
         play(tmp_path / "more", strategies="random", seeds=1, budget=1_200, axes={"validation": "fixed"})
 
@@ -377,6 +379,8 @@ def test_flags_may_be_repeated_or_have_commas(monkeypatch):
     assert [CliRunner().invoke(app, given.split()).exit_code for given in (commas, again)] == [0, 0]
     expected = {"model": ["heads", "forest"], "strategies": ["margin", "random"], "batch_size": [5, 10]}
     assert told == [expected | {"axes": {"T": [0.3, 1]}}] * 2
+    assert CliRunner().invoke(app, ["--strategies", ",", "--out", "x"]).exit_code == 0
+    assert told[-1] == {"strategies": [], "out": "x"}  # refused later, never replaced by the default
 
 
 def test_help_shows_a_file_that_works():

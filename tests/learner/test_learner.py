@@ -269,3 +269,39 @@ def test_without_reasons_the_batch_is_the_same(digits, tmp_path):
         assert ActiveLearner.load(tmp_path / str(explain), SpectralLaplace()).ask(5) == asked[-1]
     assert asked[0].items == asked[1].items
     assert [len(batch.why) for batch in asked] == [5, 0]
+
+
+class Company(SklearnEnsemble):
+    """A model whose last digits depend on how many items are predicted together, as those of float32 networks do."""
+
+    def predict(self, items):
+        probs = super().predict(items)
+        return probs * (1 - 1e-6 * len(items)) + 1e-6 * len(items) / probs.shape[2]
+
+
+@pytest.mark.parametrize(("told", "points"), [(40, 50), (360, 50), (360, 300)])  # of 400 items
+def test_what_was_looked_at_before_changes_nothing(digits, told, points):
+    def learner():
+        model = Company(LogisticRegression(C=30, max_iter=100), members=4)
+        made = ActiveLearner(model, digits[0], seed=3, estimation_size=points)
+        made.tell({str(i): digits[1][i] for i in range(told)})
+        return made
+
+    first, second = learner(), learner()
+    batch, gain = first.ask(20), first.remaining_gain()
+    assert second.remaining_gain() == gain
+    assert second.ask(20) == batch
+
+
+def test_a_strategy_that_writes_into_its_context_spoils_nothing(digits):
+    def rude(context):
+        context.probs[:] = 0.1
+        context.estimation[:] = 0.1
+        return bemps.Selection(np.arange(context.n), np.zeros(context.n))
+
+    rude.needs = ("estimation",)
+    learner = learner_on(digits, strategy=rude, estimation_size=50, seed=1)
+    learner.tell({str(i): digits[1][i] for i in range(40)})
+    before = learner.remaining_gain()
+    learner.ask(5)
+    assert learner.remaining_gain() == before > 0

@@ -1,5 +1,7 @@
 """Token numbers on disk: made once, found again by content, the same as without."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -37,13 +39,24 @@ def seen(monkeypatch):
     return texts
 
 
-def test_rows_are_those_of_the_tokenizer_and_lie_on_the_disk(tmp_path):
+def test_rows_are_those_of_the_tokenizer_and_lie_on_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr("bemps.members.hidden_store.SMALL", 0)
     tokenizer = load_tokenizer(tiny_distilbert())
     texts = [*TEXTS, TEXTS[0], ""]
     rows = TokenStore(tokenizer, 16, tmp_path).rows(texts)
     assert [row.tolist() for row in rows] == tokenise(tokenizer, texts, 16)
     assert all(isinstance(row, np.memmap) for row in rows)
     assert TokenStore(tokenizer, 16, tmp_path).rows([]) == []
+
+
+def test_texts_that_come_one_by_one_leave_no_file_open(tmp_path, monkeypatch):
+    monkeypatch.setattr("bemps.members.hidden_store.KEPT", 8)
+    store = TokenStore(load_tokenizer(tiny_distilbert()), 16, tmp_path)
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    rows = [store.rows([f"text {number}"])[0] for number in range(40)]
+    assert len(list(Path("/proc/self/fd").iterdir())) <= opened + 2
+    assert len(store._store._maps) == 8
+    assert [row.tolist() for row in rows] == [store.rows([f"text {number}"])[0].tolist() for number in range(40)]
 
 
 def test_every_text_is_tokenised_once(tmp_path, monkeypatch):

@@ -2,8 +2,8 @@
 
 T  epochs      N  items to learn from      M  items to test on      H  features
 
-It is cheap and has no setting to tune, so that a run can follow every dataset: data maps and calibration over epochs
-come from one and the same training.
+It is cheap and has no setting to tune, so that a run can follow every dataset. Data maps and calibration over epochs
+come from trainings with the same random numbers.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,6 +16,7 @@ from bemps.errors import InputError
 from bemps.types import Array
 
 EPOCHS, RATE, BATCH = 20, 2.0, 64
+BLOCK = 4_096  # rows in float64 at a time: pools may be large
 Predict = Callable[[Float[Array, "_ H"]], Float[Array, "_ K"]]
 
 
@@ -41,8 +42,13 @@ def softmax_epochs(
     targets = np.eye(int(labels.max()) + 1, dtype=np.float32)[labels]
     weights = np.zeros((x.shape[1], targets.shape[1]), dtype=np.float32)
 
+    last = vectors, x
+
     def predict(others: Float[Array, "_ H"]) -> Float[Array, "_ K"]:
-        return softmax((x if others is vectors else scaled(others)) @ weights)
+        nonlocal last
+        if others is not last[0] and others is not vectors:
+            last = others, scaled(others)  # the same test items are asked for after every epoch
+        return softmax((x if others is vectors else last[1]) @ weights)
 
     for _ in range(epochs):
         order = rng.permutation(len(x))
@@ -78,10 +84,15 @@ def softmax(logits: Float[Array, "N K"]) -> Float[Array, "N K"]:
 
 def _scaling(vectors: Float[Array, "N H"]) -> Callable[[Float[Array, "_ H"]], Float[Array, "_ G"]]:
     """To standard scores over these vectors, divided by sqrt(H), with a column of ones."""
-    mean, spread = vectors.mean(0), vectors.std(0)
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(vectors), BLOCK)]
+    mean = sum(vectors[block].sum(0, dtype=np.float64) for block in blocks) / len(vectors)
+    spread = np.sqrt(sum(((vectors[block] - mean) ** 2).sum(0) for block in blocks) / len(vectors))
+    width = np.where(spread > 0, spread, 1.0) * np.sqrt(vectors.shape[1])
 
     def scaled(others: Float[Array, "_ H"]) -> Float[Array, "_ G"]:
-        x = (others - mean) / np.where(spread > 0, spread, 1.0) / np.sqrt(others.shape[1])
-        return np.column_stack([x, np.ones(len(x))]).astype(np.float32)
+        x = np.ones((len(others), others.shape[1] + 1), dtype=np.float32)
+        for start in range(0, len(others), BLOCK):
+            x[start : start + BLOCK, :-1] = (others[start : start + BLOCK] - mean) / width
+        return x
 
     return scaled

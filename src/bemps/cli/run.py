@@ -136,8 +136,9 @@ def run(
             "initial": initial,
             "full": full,
         },
-        **{"model": _split(model or []) or None, "strategies": _split(strategies or []) or None, "plugin": plugin},
-        **{"batch_size": _values(batch_size or []) or None, "seeds": _seeds(seeds), "axes": _axes(axis)},
+        **{"model": _split(model) if model else None, "plugin": plugin},
+        "strategies": _split(strategies) if strategies else None,
+        **{"batch_size": _values(batch_size) if batch_size else None, "seeds": _seeds(seeds), "axes": _axes(axis)},
         **{"out": None if out is None else str(out), "jobs": jobs},
         **{"shared": None if shared is None else str(shared), "on": on},
     }

@@ -65,7 +65,7 @@ def learn(epochs: list[Epochs], out: Path, watcher: Watcher) -> list[Failure]:
 def measure(one: Epochs, out: Path) -> list[str]:
     """Train, measure after every epoch, write."""
     material = materials.load(materials.folder_of(out, one.dataset), one.form)
-    pool, test = (np.asarray(items, dtype=np.float64) for items in (material.items, material.test_items))
+    pool, test = np.asarray(material.items), np.asarray(material.test_items)
     with one_thread():
         errors = ece_of_epochs(pool, material.labels, test, material.test_labels, np.random.default_rng(0))
     rows = [

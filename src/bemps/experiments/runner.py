@@ -97,10 +97,11 @@ def _initial(config: Config, dataset: Dataset) -> int:
 def _refuse_small(config: Config, dataset: Dataset) -> None:
     held = fixed_size(len(dataset.pool)) if "fixed" in config.axes.get("validation", ()) else 0
     wanted = _initial(config, dataset) + config.budget + held
+    apart = " and a fixed validation set" if held else ""
     if wanted > len(dataset.pool):
         raise InputError(
             f"dataset {dataset.name}",
-            expected=f"a pool of at least {wanted:,} items: the initial labels, the budget and a fixed validation set",
+            expected=f"a pool of at least {wanted:,} items: the initial labels, the budget{apart}",
             got=f"{len(dataset.pool):,}",
             fix="Lower --budget or --initial.",
         )
@@ -156,6 +157,8 @@ def _fulls(config: Config, datasets: Mapping[str, Dataset]) -> list[Full]:
         for model_name in config.models:
             entry = model(model_name)
             options = {axis: values[0] for axis, values in config.axes.items() if axis in entry.options}
+            if options.get("validation") == "fixed":  # it would be a part of the pool, and all of that trains here
+                options["validation"] = "none"
             form = encoding.form_of(entry, options, dataset.kind)
             fulls.append(Full(name, model_name, form, tuple(options.items())))
     return fulls

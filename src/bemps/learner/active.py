@@ -77,8 +77,8 @@ class ActiveLearner:
         candidates = self.pool.candidates()
         size = batch_size(n, len(candidates))
         if self.knowledge.ready:
+            self._track_agreement()
             chosen, name = self._choose(self.strategy, candidates, size, self.options)
-            self._track_agreement()  # after the choice, which has predicted what this looks at
         else:
             chosen, name = self._choose(self.cold_start, candidates, size, {})
         why = self._why(chosen, candidates) if self.explain else ()
@@ -191,8 +191,7 @@ class ActiveLearner:
 
     def _track_agreement(self) -> None:
         """How many predicted classes of the estimation pool stayed the same since the last batch."""
-        probs, weights = self.knowledge.members(self._points())
-        now = np.tensordot(weights, probs, 1).argmax(1)
+        now = self.knowledge.most_probable(self._points()).argmax(1)
         if self._last_classes is not None:
             self.agreement.append(float((now == self._last_classes).mean()))
         self._last_classes = now

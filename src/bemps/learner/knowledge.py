@@ -51,18 +51,15 @@ class Knowledge:
         """Predictions of the members, and their weights.
 
         What is asked for is predicted once for each fit: a batch, its reasons, the remaining gain and the forecast all
-        ask. Many rows are answered from the whole pool, which serves the few as well; few rows cost only themselves.
+        ask. Many rows are answered from the whole pool, few rows cost only themselves; which of the two depends on
+        the rows alone, as the last digits can depend on what is predicted together, and batches on the last digits.
         """
         model = self.fitted()
-        if None not in self._told and 2 * len(rows) > count(self._items):
-            self._told[None] = model.predict(self._items)
-        if None in self._told:
-            probs = self._told[None].take(rows, axis=1)
-        else:
-            key = rows.tobytes()
-            if key not in self._told:
-                self._told[key] = model.predict(take(self._items, rows))
-            probs = self._told[key]
+        whole = 2 * len(rows) > count(self._items)
+        key = None if whole else rows.tobytes()
+        if key not in self._told:
+            self._told[key] = model.predict(self._items if whole else take(self._items, rows))
+        probs = self._told[key].take(rows, axis=1) if whole else self._told[key].copy()
         return probs, self.weights(len(probs))
 
     def weights(self, E: int) -> Float[Array, " E"]:

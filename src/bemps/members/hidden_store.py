@@ -19,9 +19,15 @@ from jaxtyping import Shaped
 
 from bemps.types import Array
 
+SMALL = 2**20  # bytes
+KEPT = 256  # segments that stay open or in memory
+
 
 class HiddenStore:
-    """Rows by key. Without a folder they live in a temporary one, which goes when the store goes."""
+    """Rows by key. Large segments are mapped, small ones read, as each mapped one keeps a file open.
+
+    Without a folder they live in a temporary one, which goes when the store goes.
+    """
 
     def __init__(self, folder: Path | str | None = None) -> None:
         if folder is None:
@@ -40,9 +46,7 @@ class HiddenStore:
     def __getitem__(self, key: str) -> Shaped[Array, "t *H"]:
         """The rows of one text, as a view of the mapped file."""
         name, start, end = self._places[key]
-        if name not in self._maps:
-            self._maps[name] = np.load(self.folder / f"{name}.npy", mmap_mode="r")
-        return self._maps[name][start:end]
+        return self._segment(name)[start:end]
 
     def add(self, keys: Sequence[str], rows: Sequence[Shaped[Array, "_ *H"]]) -> None:
         """Save the rows of some texts as a segment."""
@@ -55,6 +59,14 @@ class HiddenStore:
         temporary.write_text(json.dumps({"keys": list(keys), "ends": ends}), encoding="utf-8")
         os.replace(temporary, self.folder / f"{name}.json")
         self._read_index(name)
+
+    def _segment(self, name: str) -> Shaped[Array, "tokens *H"]:
+        if name not in self._maps:
+            if len(self._maps) >= KEPT:
+                del self._maps[next(iter(self._maps))]
+            path = self.folder / f"{name}.npy"
+            self._maps[name] = np.load(path, mmap_mode="r" if path.stat().st_size > SMALL else None)
+        return self._maps[name]
 
     def _read_index(self, name: str) -> None:
         index = json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))

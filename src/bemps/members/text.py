@@ -59,7 +59,8 @@ class TextClassifier:
     head         own (of the architecture) or mean (over the tokens); mean for `minilm`
     dropout      one rate for every dropout; None keeps those of the weights
     top_layers   how many layers learn; the states below them are cached. None: all learn
-    cache        folder for what is computed once (tokens, states, embeddings, an adapted head); None: a temporary one
+    cache        folder for what is computed once (tokens, states, embeddings, an adapted head); None: a temporary one,
+                 and tokens are made anew
     checkpoints  folder of this model alone: an interrupted fit, called again, goes on after the last epoch
     pool         all unlabelled texts, or give them with `see_pool`: surprisal vectors need them where the weights
                  have no masked language model of their own, to adapt one (`bemps.members.adapted_surprisal`)
