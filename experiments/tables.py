@@ -1,9 +1,9 @@
 """The tables of docs/results.md from the committed results: python experiments/tables.py [name ...]
 
 For each experiment, model and batch size: the mean of the weighted F1 over the curve on each dataset with the paired
-difference to random (mean and standard error over seeds), and the wins and losses of the paper's count. With `--saving`
-also the share of random's labels that is saved, with its bootstrap interval over seeds ("no": random's last score is
-not reached).
+difference to random (mean and standard error over seeds), and the wins and losses of the paper's count; then that
+count over all settings of the experiment, in F1 and accuracy. With `--saving` also the share of random's labels that is
+saved, with its bootstrap interval over seeds ("no": random's last score is not reached).
 """
 
 import shutil
@@ -63,6 +63,18 @@ def block(results: Results, settings: list[Setting], with_saving: bool) -> str:
     return "\n".join(lines)
 
 
+def matrix(results: Results, metric: str) -> str:
+    """The paper's matrix, summed over all settings."""
+    count = pairwise_matrix(results, metric).ranked()
+    lines = [
+        f"| {metric} | " + " | ".join(count.names) + " | wins | losses |",
+        "|---|" + "---|" * (len(count.names) + 2),
+    ]
+    for name, row, wins, losses in zip(count.names, count.wins, count.totals, count.wins.sum(0), strict=True):
+        lines.append(f"| {name} | {' | '.join(map(str, row))} | {wins} | {losses} |")
+    return "\n".join(lines)
+
+
 def main(names: list[str], with_saving: bool) -> None:
     for name in names:
         results = results_of(RESULTS / f"{name}.parquet")
@@ -71,6 +83,8 @@ def main(names: list[str], with_saving: bool) -> None:
             places = [place for place in results.curves if (place.model, place.batch_size) == (model, size)]
             seeds = max(len(curve.seeds) for place in places for curve in results.curves[place].values())
             sys.stdout.write(f"\n{name}: {model}, B = {size}, {seeds} seeds\n\n{block(results, places, with_saving)}\n")
+        for metric in (METRIC, "accuracy"):
+            sys.stdout.write(f"\n{name}: all settings\n\n{matrix(results, metric)}\n")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
 """The committed results: the smallest experiment, run again, gives its numbers."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -37,3 +40,23 @@ def test_every_experiment_is_a_grid_that_can_be_run():
         for name in ("out", "shared"):
             settings.pop(name, None)
         assert cells(config_of(settings)), file
+
+
+def test_every_committed_result_belongs_to_an_experiment_and_makes_its_tables():
+    results = sorted(path.stem for path in (FOLDER / "results").glob("*.parquet"))
+    assert set(results) <= {path.stem for path in FOLDER.glob("*.toml")}
+    told = subprocess.run(
+        [sys.executable, FOLDER / "tables.py", *results], capture_output=True, text=True, check=True, timeout=300
+    ).stdout
+    assert all(f"\n{name}: all settings\n" in told for name in results)
+    ten = told.split("ten-seeds: spectral, B = 50, 10 seeds")[1].splitlines()
+    assert ten[4].startswith("| margin-km | .8534 (+.0134")  # the first row of its table in docs/results.md
+
+
+def test_the_pages_name_experiments_that_are_there_and_are_finished():
+    pages = [*(FOLDER.parent / "docs").glob("*.md"), FOLDER.parent / "README.md"]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert "@@" not in text, page
+        for name in re.findall(r"experiments/([\w-]+\.(?:toml|py))", text):
+            assert name == "NAME.toml" or (FOLDER / name).exists(), (page, name)

@@ -10,6 +10,8 @@ from bemps.analysis import ece_of_epochs, running_average
 from bemps.analysis.calibration import KINDS
 from bemps.errors import InputError
 from bemps.report import write_report
+from bemps.report.sections.pools import pools_of
+from bemps.statistics import read_run
 from making_runs import synthetic_run, write
 
 ERRORS = {"equal-mass": [0.4, 0.2, 0.3], "equal-width": [0.5, 0.1, 0.0], "sweep": [0.3, 0.3, 0.3]}
@@ -99,3 +101,16 @@ def test_missing_rows_are_refused(tmp_path, gone):
     write(tmp_path, "epochs", found[:6] if gone == "a kind" else found[:7] + found[8:])
     with pytest.raises(InputError, match=r"every epoch from 1 to 3 .* other epochs for sweep"):
         write_report(tmp_path, images=False)
+
+
+def test_the_map_is_of_the_vectors_that_the_run_learnt_from(tmp_path):
+    synthetic_run(tmp_path)
+    (tmp_path / "embeddings.parquet").unlink()
+    share(tmp_path)
+    for name, value in (("another", 1.0), ("own", 2.0)):  # as where several runs share a folder
+        place = tmp_path / "shared" / "digits" / name
+        place.mkdir()
+        np.save(place / "pool.npy", np.full((200, 3), value))
+    assert pools_of(read_run(tmp_path))["digits", None].vectors[0, 0] == 1.0
+    write(tmp_path, "epochs", lines(ERRORS, vectors="own"))
+    assert pools_of(read_run(tmp_path))["digits", None].vectors[0, 0] == 2.0

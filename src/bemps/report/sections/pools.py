@@ -42,9 +42,11 @@ def pools_of(run: RunFolder) -> dict[Key, PoolItems]:
     """By dataset, and model where vectors belong to one; empty where there are none."""
     found = _from_table(run)
     datasets = dict.fromkeys(setting.dataset for setting in run.results.curves)
+    learnt = run.tables.get("epochs", {})
+    own = dict(zip(learnt["dataset"], learnt["vectors"], strict=True)) if "vectors" in learnt else {}
     for dataset in datasets:
         if not any(key[0] == dataset for key in found):
-            shared = _from_shared(run.path / "shared" / re.sub(r"[^A-Za-z0-9._-]+", "_", dataset))
+            shared = _from_shared(run.path / "shared" / re.sub(r"[^A-Za-z0-9._-]+", "_", dataset), own.get(dataset))
             found |= {} if shared is None else {(dataset, None): shared}
     return found
 
@@ -72,10 +74,13 @@ def _group(run: RunFolder, numbers: list[int]) -> PoolItems:
     return PoolItems(ids, labels, np.array([rows["vector"][row] for row in numbers], dtype=float))
 
 
-def _from_shared(folder: Path) -> PoolItems | None:
-    """None where the run shared no rows of numbers (texts that a model reads as they are)."""
+def _from_shared(folder: Path, own: str | None = None) -> PoolItems | None:
+    """None where the run shared no rows of numbers (texts that a model reads as they are).
+
+    Of several forms that which the run itself learnt from, where it says so: other runs may share the folder.
+    """
     forms = [path for path in folder.glob("*/pool.npy") if path.parent.name != "surprisal"]
-    arrays = sorted(forms, key=lambda path: (path.parent.name in LAST, path.parent.name))
+    arrays = sorted(forms, key=lambda path: (path.parent.name != own, path.parent.name in LAST, path.parent.name))
     if not (folder / "meta.json").is_file() or not arrays:
         return None
     try:
