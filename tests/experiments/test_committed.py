@@ -58,5 +58,5 @@ def test_the_pages_name_experiments_that_are_there_and_are_finished():
     for page in pages:
         text = page.read_text(encoding="utf-8")
         assert "@@" not in text, page
-        for name in re.findall(r"experiments/([\w-]+\.(?:toml|py))", text):
+        for name in re.findall(r"(?<!tests/)experiments/([\w-]+\.(?:toml|py))", text):
             assert name == "NAME.toml" or (FOLDER / name).exists(), (page, name)
