@@ -111,7 +111,7 @@ def test_the_cache_follows_the_weights(tmp_path):
     assert len(list(tmp_path.glob("*.npy"))) == 2
 
 
-def test_a_store_is_found_again_and_torn_segments_are_not(tmp_path):
+def test_a_store_is_found_again_and_torn_segments_are_not(tmp_path, monkeypatch):
     store = HiddenStore(tmp_path)
     states = [np.full((n, 3), n, dtype=np.float32) for n in (2, 5)]
     store.add(["two", "five"], states)
@@ -120,7 +120,8 @@ def test_a_store_is_found_again_and_torn_segments_are_not(tmp_path):
     assert "two" in found
     assert "torn" not in found
     assert np.array_equal(found["five"], states[1])
-    assert isinstance(found["five"].base, np.memmap) or isinstance(found["five"], np.memmap)
+    monkeypatch.setattr("bemps.members.hidden_store.SMALL", 0)
+    assert isinstance(HiddenStore(tmp_path)["five"], np.memmap)
 
 
 def test_a_temporary_store_goes_with_its_owner():

@@ -190,8 +190,9 @@ class ActiveLearner:
         return np.sort(rng.choice(len(self.pool.ids), size, replace=False))
 
     def _track_agreement(self) -> None:
-        """How many predicted classes of the estimation pool stayed the same since the last batch."""
-        now = self.knowledge.most_probable(self._points()).argmax(1)
+        """How many classes that `predict` tells of the estimation pool stayed the same since the last batch."""
+        probs, weights = self.knowledge.members(self._points())
+        now = np.tensordot(weights, probs, 1).argmax(1)
         if self._last_classes is not None:
             self.agreement.append(float((now == self._last_classes).mean()))
         self._last_classes = now
