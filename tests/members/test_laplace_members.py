@@ -88,3 +88,21 @@ def test_many_classes_and_features_fit_in_memory():
     drawn = deviations(COVARIANCES["full"], axes, probs, 3, rng)
     assert drawn.shape == (384, 3, 77)
     assert 0.5 < drawn.std() < 1
+
+
+def test_with_many_classes_the_members_still_predict_what_the_map_does():
+    rng = np.random.default_rng(0)
+    centres = rng.standard_normal((60, 40))
+    codes = np.concatenate([np.arange(60), rng.integers(60, size=60)])
+    x, x_new = (centres[y] + 0.5 * rng.standard_normal((len(y), 40)) for y in (codes, np.arange(600) % 60))
+    pool, classes = np.concatenate([x, x_new]), [str(k) for k in range(60)]
+
+    def accuracy(**options):
+        model = SpectralLaplace(pool, members=10, **options).fit(x, codes, classes, np.random.default_rng(1))
+        found = (model.predict(x_new).mean(0), model.predict_map(x_new))
+        return [float((probs.argmax(1) == np.arange(600) % 60).mean()) for probs in found]
+
+    members, best = accuracy()
+    assert best > 0.8
+    assert members > best - 0.05
+    assert accuracy(temperature=0.1)[0] < best - 0.1  # what ten classes bear is too much for sixty

@@ -85,7 +85,7 @@ def _forest(pool: Items, _: Path, *, members: int = 50) -> Model:
 
 
 def _spectral(
-    pool: Items, _: Path, *, members: int = 20, posterior_temperature: float = 0.1, covariance: str = "full"
+    pool: Items, _: Path, *, members: int = 20, posterior_temperature: float | None = None, covariance: str = "full"
 ) -> Model:
     from bemps.members.linear import SpectralLaplace
 

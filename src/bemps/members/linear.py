@@ -24,6 +24,7 @@ from bemps.types import Array
 
 Encoder = Callable[[Items], Float[Array, "N D"]]
 BLOCK_LOGITS = 4_000_000  # numbers at a time while predicting
+USUAL_TEMPERATURE = 0.1
 
 
 class SpectralLogistic:
@@ -148,7 +149,9 @@ class SpectralLaplace(SpectralLogistic):
     """SpectralLogistic with members sampled from its Laplace posterior.
 
     members      E; sampling is cheap, so more than a deep ensemble has. Their mean weights are the MAP's
-    temperature  times the posterior covariance; 1 is the posterior itself, which is wide with few labels
+    temperature  times the posterior covariance; 1 is the posterior itself, which is wide with few labels. None: 0.1, and
+                 with K > 10 classes 1 / K, so that the deviations of all logits together stay those of ten classes: else
+                 the largest of many deviations decides what a member predicts
     covariance   full (exact), or shared (one covariance for all classes, that of the closed-form strategies)
     """
 
@@ -157,7 +160,7 @@ class SpectralLaplace(SpectralLogistic):
         pool: Items | None = None,
         *,
         members: int = 20,
-        temperature: float = 0.1,
+        temperature: float | None = None,
         covariance: str = "full",
         encode: Encoder | None = None,
         recipe: Recipe | None = None,
@@ -178,7 +181,10 @@ class SpectralLaplace(SpectralLogistic):
     def _sample(self, axes: Axes, rng: np.random.Generator) -> None:
         if self.covariance not in COVARIANCES:
             raise unknown_name("covariance", self.covariance, COVARIANCES)
-        if self.members < 1 or not self.temperature > 0:
+        temperature = min(USUAL_TEMPERATURE, 1 / self.labelled_probs_.shape[1])
+        if self.temperature is not None:
+            temperature = self.temperature
+        if self.members < 1 or not temperature > 0:
             raise InputError(
                 "SpectralLaplace",
                 expected="at least one member and a temperature above 0",
@@ -190,4 +196,4 @@ class SpectralLaplace(SpectralLogistic):
             # Members around the MAP, not around a point that a few draws happen to miss it by; same covariance.
             drawn -= drawn.mean(axis=1, keepdims=True)
             drawn *= np.sqrt(self.members / (self.members - 1))
-        self.member_weights_ = self._fitted_weights()[:, None, :] + np.sqrt(self.temperature) * drawn
+        self.member_weights_ = self._fitted_weights()[:, None, :] + np.sqrt(temperature) * drawn
