@@ -149,9 +149,9 @@ class SpectralLaplace(SpectralLogistic):
     """SpectralLogistic with members sampled from its Laplace posterior.
 
     members      E; sampling is cheap, so more than a deep ensemble has. Their mean weights are the MAP's
-    temperature  times the posterior covariance; 1 is the posterior itself, which is wide with few labels. None: 0.1, and
-                 with K > 10 classes 1 / K, so that the deviations of all logits together stay those of ten classes: else
-                 the largest of many deviations decides what a member predicts
+    temperature  times the posterior covariance; 1 is the posterior itself, which is wide with few labels. None: 0.1,
+                 and 1 / K with K > 10 classes, so that the deviations of all logits together stay those of ten
+                 classes: else the largest of many deviations decides what a member predicts
     covariance   full (exact), or shared (one covariance for all classes, that of the closed-form strategies)
     """
 
