@@ -83,9 +83,9 @@ VECTORS = {
     "pixels": Vectors("image", "small pixels", lambda folder, _: PixelVectors(folder)),
 }
 HEADS = {
-    "laplace": Head("a linear head with Laplace members", "corelog-ties", ContentLaplace),
+    "laplace": Head("a linear head with Laplace members", "margin-km", ContentLaplace),
     "logistic": Head("an ensemble of logistic regressions", "coremse", ContentEnsemble),
-    "networks": Head("an ensemble of small networks", "corelog-ties", _heads),
+    "networks": Head("an ensemble of small networks", "margin-km", _heads),
 }
 MODELS = {  # vectors, head
     "minilm": ("minilm", "laplace"),

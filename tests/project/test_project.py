@@ -61,7 +61,7 @@ def test_the_learner_has_items_labels_and_skips_but_no_audit_items(project):
     assert not asked & {"t0", "t3", "t7", "t1"}
     assert "t8" in asked
     assert "t0" in project.learner(audit=True).labels
-    assert learner.strategy == "corelog-ties"
+    assert learner.strategy == "margin-km"
 
 
 def test_predictions_are_of_every_item_and_follow_the_labels(project):

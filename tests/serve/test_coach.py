@@ -210,6 +210,6 @@ def test_an_ensemble_of_heads_keeps_up_with_the_page(tmp_path):
         insight, done = server.engine.insight, {"state": "ready", "words": "model is up to date"}
         assert eventually(lambda: insight.last.get("labels") == 15 and ann.state()["model"] == done, 60)
         assert insight.model == "MiniLM vectors and an ensemble of small networks, as asked"
-        assert insight.last["strategy"] == "corelog-ties"
+        assert insight.last["strategy"] == "margin-km"
         guesses = {server.store.item(item).content: about["guess"][0][0] for item, about in insight.about.items()}
         assert sum(classes[text] == guess for text, guess in guesses.items()) > len(guesses) / 2  # a third by chance
