@@ -40,7 +40,7 @@ def test_test_items_are_on_the_scale_of_the_pool():
 def test_a_class_that_is_not_there_is_never_right():
     x, y = cloud(2)
     errors = ece_of_epochs(x, y, x, np.full(len(x), -1), np.random.default_rng(0), epochs=2)
-    probs = [predict(x).max(1).mean() for predict in softmax_epochs(x, y, np.random.default_rng(0), epochs=2)]
+    probs = [found.max(1).mean() for found in softmax_epochs(x, y, x, np.random.default_rng(0), epochs=2)]
     np.testing.assert_allclose(errors["sweep"], probs, atol=1e-6)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bemps.analysis.epochs import BATCH, EPOCHS, RATE, softmax_epochs
+from bemps.analysis.epochs import EPOCHS, softmax_epochs
 from bemps.errors import InputError
 from bemps.types import Array
 
@@ -53,14 +53,10 @@ def training_dynamics(
     rng: np.random.Generator,
     *,
     epochs: int = EPOCHS,
-    rate: float = RATE,
-    batch: int = BATCH,
 ) -> tuple[Float[Array, "T N"], Bool[Array, "T N"]]:
     """True-class probabilities and hits after every epoch of a softmax regression on features (`softmax_epochs`)."""
     true_class, correct = np.empty((epochs, len(vectors))), np.empty((epochs, len(vectors)), dtype=bool)
-    learning = softmax_epochs(vectors, labels, rng, epochs=epochs, rate=rate, batch=batch)
-    for epoch, predict in enumerate(learning):
-        probs = predict(vectors)
+    for epoch, probs in enumerate(softmax_epochs(vectors, labels, vectors, rng, epochs=epochs)):
         true_class[epoch] = probs[np.arange(len(labels)), labels]
         correct[epoch] = probs.argmax(1) == labels
     return true_class, correct

@@ -17,45 +17,34 @@ from bemps.types import Array
 
 EPOCHS, RATE, BATCH = 20, 2.0, 64
 BLOCK = 4_096  # rows in float64 at a time: pools may be large
-Predict = Callable[[Float[Array, "_ H"]], Float[Array, "_ K"]]
 
 
 def softmax_epochs(
     vectors: Float[Array, "N H"],
     labels: Int[Array, " N"],
+    watched: Float[Array, "M H"],
     rng: np.random.Generator,
     *,
     epochs: int = EPOCHS,
-    rate: float = RATE,
-    batch: int = BATCH,
-) -> Iterator[Predict]:
-    """After every epoch of stochastic descent, the function from vectors to probabilities that was learnt so far.
+) -> Iterator[Float[Array, "M K"]]:
+    """Probabilities of the watched items after every epoch of stochastic descent on the labelled ones.
 
-    Features are standardised and divided by sqrt(H), so that one learning rate suits any of them. A function is good
-    until the next epoch begins.
+    Features are standardised and divided by sqrt(H), so that one learning rate suits any of them.
     """
     if len(vectors) != len(labels) or not len(labels) or labels.min() < 0:
         got = f"{len(labels)} labels of {len(vectors)} items, the smallest {labels.min() if len(labels) else None}"
         raise InputError("labels", expected="a class code for every item", got=got, fix="Leave unlabelled items out.")
     scaled = _scaling(vectors)
     x = scaled(vectors)
+    seen = x if watched is vectors else scaled(watched)
     targets = np.eye(int(labels.max()) + 1, dtype=np.float32)[labels]
     weights = np.zeros((x.shape[1], targets.shape[1]), dtype=np.float32)
-
-    last = vectors, x
-
-    def predict(others: Float[Array, "_ H"]) -> Float[Array, "_ K"]:
-        nonlocal last
-        if others is not last[0] and others is not vectors:
-            last = others, scaled(others)  # the same test items are asked for after every epoch
-        return softmax((x if others is vectors else last[1]) @ weights)
-
     for _ in range(epochs):
         order = rng.permutation(len(x))
-        for start in range(0, len(x), batch):
-            rows = order[start : start + batch]
-            weights -= rate * x[rows].T @ (softmax(x[rows] @ weights) - targets[rows]) / len(rows)
-        yield predict
+        for start in range(0, len(x), BATCH):
+            rows = order[start : start + BATCH]
+            weights -= RATE * x[rows].T @ (softmax(x[rows] @ weights) - targets[rows]) / len(rows)
+        yield softmax(seen @ weights)
 
 
 def ece_of_epochs(
@@ -69,10 +58,9 @@ def ece_of_epochs(
 ) -> dict[str, Float[Array, " T"]]:
     """ECE on the test items after every epoch of a softmax regression, by the kind of its bins."""
     errors: dict[str, list[float]] = {kind: [] for kind in KINDS}
-    for predict in softmax_epochs(vectors, labels, rng, epochs=epochs):
-        probs = predict(test_vectors).astype(np.float64)
+    for probs in softmax_epochs(vectors, labels, test_vectors, rng, epochs=epochs):
         for kind, found in errors.items():
-            found.append(expected_calibration_error(probs, test_labels, kind=kind))
+            found.append(expected_calibration_error(probs.astype(np.float64), test_labels, kind=kind))
     return {kind: np.array(found) for kind, found in errors.items()}
 
 
