@@ -16,6 +16,7 @@ from bemps.errors import InputError, MissingExtra
 from bemps.members import Items, SklearnEnsemble, SpectralLaplace, tfidf_vectors
 from bemps.members.base import check_vectors
 from bemps.members.feature_cache import CachedEncoder
+from bemps.members.text_views import LAYERS, side_by_side, spreads, views_of
 from bemps.types import Array
 
 PIXELS = 32
@@ -35,6 +36,8 @@ class Encoder(Protocol):
 class MiniLMVectors:
     """Vectors of texts from MiniLM, kept in the folder `cache` (a temporary one if left out)."""
 
+    layer: int | tuple[int, ...] = -1
+
     def __init__(self, cache: str | None = None) -> None:
         self.cache = cache
         self.progress: Callable[[str, int, int], None] | None = None
@@ -50,7 +53,27 @@ class MiniLMVectors:
             from bemps.members.encoders import TextEncoder
         except ImportError as cause:
             raise MissingExtra("the text encoder MiniLM", "text", cause) from cause
-        return TextEncoder(progress=self.progress)
+        return TextEncoder(layer=self.layer, progress=self.progress)
+
+
+class MiniLMAndWords(MiniLMVectors):
+    """Two layers of MiniLM and TF-IDF side by side (`bemps.members.text_views`), fitted on the pool it has seen."""
+
+    layer = LAYERS
+
+    def __init__(self, cache: str | None = None) -> None:
+        super().__init__(cache)
+        self._words = TfidfVectors()
+        self._scales: list[float] = []
+
+    def see_pool(self, contents: Sequence[str]) -> None:
+        texts = sample_of(contents)
+        self._words.see_pool(texts)
+        self._scales = spreads(views_of(super().__call__(texts), self._words(texts)))
+
+    def __call__(self, contents: Any) -> Float[Array, "N H"]:
+        words = self._words(contents)  # refuses what comes before the pool
+        return side_by_side(super().__call__(contents), words, self._scales)
 
 
 class EfficientNetVectors:
@@ -96,11 +119,7 @@ class TfidfVectors:
         self._encode: Callable[[Items], Float[Array, "N H"]] | None = None
 
     def see_pool(self, contents: Sequence[str]) -> None:
-        texts = list(contents)
-        rng = np.random.default_rng(0)
-        if len(texts) > LARGEST_FIT:
-            texts = [texts[row] for row in np.sort(rng.choice(len(texts), LARGEST_FIT, replace=False))]
-        self._encode = tfidf_vectors(texts, rng=rng)
+        self._encode = tfidf_vectors(sample_of(contents), rng=np.random.default_rng(0))
 
     def __call__(self, contents: Any) -> Float[Array, "N H"]:
         if self._encode is None:
@@ -108,17 +127,25 @@ class TfidfVectors:
         return self._encode(list(contents))
 
 
+def sample_of(contents: Sequence[str]) -> list[str]:
+    """What encoders are fitted on: the contents, or LARGEST_FIT of them."""
+    if len(contents) <= LARGEST_FIT:
+        return list(contents)
+    rows = np.random.default_rng(0).choice(len(contents), LARGEST_FIT, replace=False)
+    return [contents[row] for row in np.sort(rows)]
+
+
 def show_pool(encode: object, contents: Items) -> None:
     """Let an encoder look at the pool, where it is fitted on one."""
-    if isinstance(encode, TfidfVectors):
+    if isinstance(encode, TfidfVectors | MiniLMAndWords):
         encode.see_pool([str(content) for content in contents])
 
 
 class ContentLaplace(SpectralLaplace):
     """`SpectralLaplace` on contents; the pool is the learner's, and is not written down with the model."""
 
-    def __init__(self, encode: Any = None, *, members: int = 20) -> None:
-        super().__init__(encode=encode, members=members)
+    def __init__(self, encode: Any = None, *, members: int = 20, first: int | None = None) -> None:
+        super().__init__(encode=encode, members=members, first=first)
 
     def see_pool(self, items: Items) -> None:
         show_pool(self.encode, items)

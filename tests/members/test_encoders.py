@@ -31,6 +31,12 @@ def test_pooled_states_of_a_layer(folder, layer, pooling):
     assert np.allclose(encoder.embeddings(TEXTS), by_hand(folder(), layer, pooling), atol=1e-5)
 
 
+def test_several_layers_give_their_vectors_side_by_side():
+    made = TextEncoder(tiny_bert(), layer=(-1, 1), max_length=64).embeddings(TEXTS)
+    alone = [TextEncoder(tiny_bert(), layer=layer, max_length=64).embeddings(TEXTS) for layer in (-1, 1)]
+    assert np.array_equal(made, np.hstack(alone))
+
+
 def test_without_normalising_and_with_progress():
     seen = []
     encoder = TextEncoder(tiny_bert(), normalise=False, max_length=64, progress=lambda *step: seen.append(step))
@@ -41,7 +47,13 @@ def test_without_normalising_and_with_progress():
 
 
 @pytest.mark.parametrize(
-    ("options", "match"), [({"pooling": "sum"}, "pooling"), ({"layer": 9}, "layer"), ({"max_length": 256}, "length")]
+    ("options", "match"),
+    [
+        ({"pooling": "sum"}, "pooling"),
+        ({"layer": 9}, "layer"),
+        ({"layer": (-1, 9)}, "layer"),
+        ({"max_length": 256}, "length"),
+    ],
 )
 def test_bad_settings_are_refused(options, match):
     with pytest.raises(InputError, match=match):

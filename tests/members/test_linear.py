@@ -7,7 +7,7 @@ from bemps.errors import InputError
 from bemps.members.base import HasEmbeddings, HasFeatures
 from bemps.members.linear import SpectralLaplace, SpectralLogistic
 from bemps.members.logistic import L2, map_weights, principal_axes, softmax
-from bemps.members.spectral import Recipe, spectral_map, spectrum_of
+from bemps.members.spectral import SHARES, Recipe, spectra_of, spectral_map, spectrum_of
 from bemps.members.strength import ALPHAS, NORMS, best_norm, choose, leave_one_out, scores
 
 DIGITS = load_digits()
@@ -144,13 +144,68 @@ def test_alpha_follows_where_the_classes_are_told_apart(power, low, high):
     spread = np.geomspace(1, 0.05, 30)
     vectors = rng().normal(size=(600, 30)) * spread
     labels = ((vectors / spread * spread**power).sum(axis=1) > 0).astype(np.int64)
-    chosen = choose(spectrum_of(vectors), vectors[:200], labels[:200], 2)
-    alone = [choose(spectrum_of(vectors), vectors[:200], labels[:200], 2, Recipe(alpha=a)) for a in ALPHAS]
+    chosen = choose([spectrum_of(vectors)], vectors[:200], labels[:200], 2)
+    alone = [choose([spectrum_of(vectors)], vectors[:200], labels[:200], 2, Recipe(alpha=a)) for a in ALPHAS]
     sizes = [made.map.matrix.shape[1] for made in alone]
     assert sizes == sorted(sizes)  # the smaller alpha, the more directions are kept
     stretch = np.log(np.linalg.norm(chosen.map.matrix, axis=0))
     variance = np.log(spectrum_of(vectors).variance[: len(stretch)])
     assert low <= 2 * np.polyfit(variance, stretch, 1)[0] <= high
+
+
+# Two views
+
+
+def two_views(informative, N=900):
+    """The classes are told apart in one view; the other is noise, of another scale."""
+    labels = rng().integers(3, size=N)
+    centres = rng(1).normal(size=(3, 8))
+    views = [rng(2).normal(size=(N, 8)), 40 * rng(3).normal(size=(N, 20))]
+    views[informative][:, :8] += [1.5, 60.0][informative] * centres[labels]
+    return np.hstack(views), labels
+
+
+def test_each_share_is_the_variance_of_the_second_view_for_one_of_the_first():
+    vectors, _ = two_views(0)
+    for share, spectrum in zip(SHARES, spectra_of(vectors, first=8), strict=True):
+        own = spectrum.map(0.0, Recipe(kept=1.0)).matrix
+        spread = [((vectors[:, part] - vectors[:, part].mean(0)) @ own[part]).var(0).sum() for part in np.s_[:8, 8:]]
+        assert spread[1] == pytest.approx(share * spread[0])
+        assert sum(spread) == pytest.approx(1)
+        assert spectrum.variance.sum() == pytest.approx(1 + share)
+
+
+def test_without_a_share_the_second_view_does_not_exist():
+    vectors, _ = two_views(0)
+    alone, zero = spectrum_of(vectors[:, :8]), spectra_of(vectors, first=8)[0]
+    ours, theirs = zero.map(0.5, Recipe())(vectors), alone.map(0.5, Recipe())(vectors[:, :8])
+    assert ours @ ours.T == pytest.approx(theirs @ theirs.T)
+
+
+@pytest.mark.parametrize("informative", [0, 1])
+def test_the_labels_say_which_view_counts(informative):
+    vectors, labels = two_views(informative)
+
+    def right(rows, **options):
+        model = SpectralLogistic(rows, **options).fit(rows[:60], labels[:60], ["a", "b", "c"], rng())
+        return (model.predict(rows[60:])[0].argmax(1) == labels[60:]).mean()
+
+    alone = [right(vectors[:, part]) for part in np.s_[:8, 8:]]
+    assert alone[informative] > alone[1 - informative] + 0.2
+    assert right(vectors, first=8) > alone[informative] - 0.06  # the noise never counts for nothing
+
+
+@pytest.mark.parametrize("first", [0, 28, -1])
+def test_a_view_has_columns_and_leaves_some(first):
+    with pytest.raises(InputError, match="first of two views"):
+        spectra_of(two_views(0)[0], first=first)
+
+
+def test_a_view_in_which_nothing_varies_does_no_harm():
+    vectors, labels = two_views(0)
+    vectors[:, 8:] = 7.0
+    model = SpectralLaplace(vectors, first=8).fit(vectors[:60], labels[:60], ["a", "b", "c"], rng())
+    assert np.isfinite(model.predict(vectors)).all()
 
 
 # The models

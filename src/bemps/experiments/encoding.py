@@ -16,6 +16,7 @@ from bemps.data import Images
 from bemps.errors import InputError, MissingExtra, unknown_name
 from bemps.experiments.material import IMAGES, PARTS, PLAIN, SURPRISAL, cache_of, raw, write_array
 from bemps.experiments.models import ModelEntry
+from bemps.members.text_views import LAYERS, MEANING, side_by_side, spreads, views_of
 from bemps.types import Array
 
 PART = 512
@@ -24,18 +25,23 @@ AUTO = {"text": "minilm", "image": "efficientnet", "array": PLAIN}
 
 @dataclass(frozen=True)
 class Encoding:
-    """An encoder of one kind of items; without `make` it is fitted on the pool (TF-IDF)."""
+    """An encoder of one kind of items.
+
+    make   what encodes items one by one; without it the vectors are fitted on the pool (TF-IDF)
+    first  the columns of the first of two views (`bemps.members.text_views`): the words are put beside
+    """
 
     kind: str
     make: Callable[[], Any] | None = None
+    first: int | None = None
 
 
-def _minilm() -> Any:
+def _minilm(layer: int | tuple[int, ...] = -1) -> Any:
     try:
         from bemps.members.encoders import TextEncoder
     except ImportError as cause:
         raise MissingExtra("the text encoder MiniLM", "text", cause) from cause
-    return TextEncoder(device="cpu")
+    return TextEncoder(layer=layer, device="cpu")
 
 
 def _efficientnet() -> Any:
@@ -48,6 +54,7 @@ def _efficientnet() -> Any:
 
 ENCODINGS = {
     "minilm": Encoding("text", _minilm),
+    "minilm-words": Encoding("text", lambda: _minilm(LAYERS), MEANING),
     "tfidf": Encoding("text"),
     "efficientnet": Encoding("image", _efficientnet),
 }
@@ -65,6 +72,12 @@ def form_of(entry: ModelEntry, options: dict[str, Any], kind: str) -> str:
     if name not in fitting:
         raise unknown_name(f"encoder of {kind} items", name, fitting)
     return name
+
+
+def views(form: str, entry: ModelEntry) -> dict[str, int]:
+    """What tells a model that its vectors are two views."""
+    first = ENCODINGS[form].first if form in ENCODINGS else None
+    return {"first": first} if first is not None and "first" in entry.options else {}
 
 
 def _refuse_kind(entry: ModelEntry, kind: str) -> None:
@@ -104,14 +117,17 @@ def encode_part(folder: Path, form: str, part: str, start: int) -> list[str]:
 
 def join_parts(form: str, folder: Path, sizes: dict[str, int]) -> None:
     """One array for each of pool and test, in place of the parts."""
-    for part in PARTS:
-        whole = folder / form / f"{part}.npy"
-        places = [_place(folder, form, part, start) for start in range(0, sizes[part], PART)]
-        if not whole.exists():
-            _refuse_missing(places)
-            write_array(whole, np.concatenate([np.load(place) for place in places]))
-        for place in places:
-            place.unlink(missing_ok=True)
+    wholes = {part: folder / form / f"{part}.npy" for part in PARTS}
+    places = {part: [_place(folder, form, part, start) for start in range(0, sizes[part], PART)] for part in PARTS}
+    if not all(whole.exists() for whole in wholes.values()):
+        _refuse_missing([place for some in places.values() for place in some])
+        joined = [np.concatenate([np.load(place) for place in places[part]]) for part in PARTS]
+        if ENCODINGS[form].first is not None:
+            joined = _with_words(folder, *joined)
+        for whole, rows in zip(wholes.values(), joined, strict=True):
+            write_array(whole, rows)
+    for place in (place for some in places.values() for place in some):
+        place.unlink(missing_ok=True)
 
 
 def _place(folder: Path, form: str, part: str, start: int) -> Path:
@@ -125,15 +141,25 @@ def _refuse_missing(places: list[Path]) -> None:
 
 
 def _encode_by_words(folder: Path, form: str) -> None:
+    for part, rows in zip(PARTS, _words(folder), strict=True):
+        write_array(folder / form / f"{part}.npy", rows.astype(np.float32))
+
+
+def _with_words(folder: Path, pool: Array, test: Array) -> list[Array]:
+    words = _words(folder)
+    scales = spreads(views_of(pool, words[0]))
+    return [side_by_side(layers, some, scales) for layers, some in zip((pool, test), words, strict=True)]
+
+
+def _words(folder: Path) -> list[Array]:
+    """TF-IDF vectors of pool and test, fitted on the pool."""
     from bemps.members.tfidf import tfidf_vectors
 
     pool, test = (raw(folder, part) for part in PARTS)
     assert isinstance(pool, list)
     assert isinstance(test, list)
     encode = tfidf_vectors(pool, rng=np.random.default_rng(0))
-    vectors: list[Array] = [encode(pool), encode(test)]
-    for part, rows in zip(PARTS, vectors, strict=True):
-        write_array(folder / form / f"{part}.npy", rows.astype(np.float32))
+    return [encode(pool), encode(test)]
 
 
 def prepare(folder: Path, make: Callable[..., Any], top_layers: int) -> list[str]:

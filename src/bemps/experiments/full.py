@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bemps.experiments import material as materials
+from bemps.experiments.encoding import views
 from bemps.experiments.grid import Cell
 from bemps.experiments.journal import write_whole
 from bemps.experiments.measures import measures
@@ -40,7 +41,8 @@ def train_full(full: Full, out: Path) -> list[str]:
         folder = materials.folder_of(out, full.dataset)
         material = materials.load(folder, full.form)
         entry = model(full.model)
-        options = {name: value for name, value in full.options if name != "encoder"} | dict(entry.full)
+        options: dict[str, Any] = views(full.form, entry)
+        options |= {name: value for name, value in full.options if name != "encoder"} | dict(entry.full)
         classifier = entry.make(material.items, materials.cache_of(folder), **options)
         seed = Cell(full.dataset, full.model, "all labels", 0, 0).learner_seed
         classifier.fit(material.items, material.labels, list(material.classes), np.random.default_rng(seed))

@@ -85,11 +85,17 @@ def _forest(pool: Items, _: Path, *, members: int = 50) -> Model:
 
 
 def _spectral(
-    pool: Items, _: Path, *, members: int = 20, posterior_temperature: float | None = None, covariance: str = "full"
+    pool: Items,
+    _: Path,
+    *,
+    members: int = 20,
+    posterior_temperature: float | None = None,
+    covariance: str = "full",
+    first: int | None = None,
 ) -> Model:
     from bemps.members.linear import SpectralLaplace
 
-    return SpectralLaplace(pool, members=members, temperature=posterior_temperature, covariance=covariance)
+    return SpectralLaplace(pool, members=members, temperature=posterior_temperature, covariance=covariance, first=first)
 
 
 def _heads(
@@ -104,6 +110,7 @@ def _heads(
     resample: str = "none",
     calibrate: bool = False,
     weighting: str = "uniform",
+    first: int | None = None,
 ) -> Model:
     try:
         from bemps.members.heads import HeadClassifier
@@ -119,6 +126,7 @@ def _heads(
         resample=resample,
         calibrate=calibrate,
         weighting=weighting,
+        first=first,
         device="cpu",
     )
 
@@ -132,6 +140,7 @@ def _heads_mc(
     dropout: float | None = None,
     validation: Validation = "none",
     resample: str = "none",
+    first: int | None = None,
 ) -> Model:
     return _heads(
         pool,
@@ -142,6 +151,7 @@ def _heads_mc(
         dropout=dropout,
         validation=validation,
         resample=resample,
+        first=first,
     )
 
 

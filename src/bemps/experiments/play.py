@@ -17,6 +17,7 @@ from jaxtyping import Int
 from bemps.data import Table, initial_labels
 from bemps.experiments import material as materials
 from bemps.experiments import plugins
+from bemps.experiments.encoding import views
 from bemps.experiments.grid import ESTIMATION, Cell
 from bemps.experiments.journal import Record, contents, opened
 from bemps.experiments.material import Material
@@ -92,7 +93,8 @@ def _learner(cell: Cell, setting: Setting, material: Material) -> ActiveLearner:
     options = dict(cell.options)
     size = {ESTIMATION: options.pop(ESTIMATION)} if ESTIMATION in options and "estimation" in chosen.needs else {}
     mine = entry.options.keys() - {"encoder"}
-    own: dict[str, Any] = {name: value for name, value in options.items() if name in mine}
+    own: dict[str, Any] = views(setting.form, entry)
+    own |= {name: value for name, value in options.items() if name in mine}
     held = _held(cell, setting, material) if own.get("validation") == "fixed" else np.array([], dtype=np.int64)
     if len(held):
         own["validation"] = Fixed(take(material.items, held), material.labels[held])

@@ -28,16 +28,16 @@ class TextEncoder:
     """Vectors of texts from a pretrained encoder.
 
     name        `minilm`, a local folder, or a name on the Hugging Face hub
-    layer       which hidden states: 0 is the embeddings, -1 the last layer
+    layer       which hidden states: 0 is the embeddings, -1 the last layer; several give their vectors side by side
     pooling     mean (over the tokens) or cls (the first token)
-    normalise   divide each vector by its norm
+    normalise   divide each vector (of each layer) by its norm
     """
 
     def __init__(
         self,
         name: str | Path = MINILM,
         *,
-        layer: int = -1,
+        layer: int | tuple[int, ...] = -1,
         pooling: str = "mean",
         normalise: bool = True,
         max_length: int = 256,
@@ -67,8 +67,9 @@ class TextEncoder:
             if self.progress is not None:
                 self.progress("embed", done, len(texts))
 
+        width = len(self._layers()) * width_of(module)
         with torch_threads(current_limits().threads):
-            return answers(inputs, lambda batch: self._pooled(module, batch), width_of(module), report)
+            return answers(inputs, lambda batch: self._pooled(module, batch), width, report)
 
     def _load(self) -> tuple[Any, nn.Module]:
         if self._loaded is None:
@@ -78,24 +79,28 @@ class TextEncoder:
             self._loaded = load_tokenizer(self.name), module
         return self._loaded
 
+    def _layers(self) -> tuple[int, ...]:
+        return (self.layer,) if isinstance(self.layer, int) else self.layer
+
     def _pooled(self, module: nn.Module, batch: Inputs) -> Float[torch.Tensor, "b H"]:
-        states = hidden_states(module, batch, self.layer)
-        pooled = states[:, 0] if self.pooling == "cls" else mean_of_tokens(states, batch["attention_mask"])
-        return functional.normalize(pooled, dim=-1) if self.normalise else pooled
+        pooled = [
+            states[:, 0] if self.pooling == "cls" else mean_of_tokens(states, batch["attention_mask"])
+            for states in hidden_states(module, batch, *self._layers())
+        ]
+        return torch.cat([functional.normalize(one, dim=-1) for one in pooled] if self.normalise else pooled, dim=-1)
 
 
-def hidden_states(module: nn.Module, batch: Inputs, layer: int = -1) -> Float[torch.Tensor, "b t H"]:
-    """The hidden states of one layer of an encoder; 0 is its embeddings, -1 its last layer."""
-    if layer == -1:
-        last: torch.Tensor = module(**batch).last_hidden_state
-        return last
+def hidden_states(module: nn.Module, batch: Inputs, *layers: int) -> list[Float[torch.Tensor, "b t H"]]:
+    """The hidden states of layers of an encoder; 0 is its embeddings, -1 its last layer."""
+    if layers == (-1,):
+        return [module(**batch).last_hidden_state]
     states = module(**batch, output_hidden_states=True).hidden_states
-    if not -len(states) <= layer < len(states):
-        raise InputError(
-            "layer", expected=f"0 to {len(states) - 1}, or from the end", got=str(layer), fix="-1 is the last."
-        )
-    chosen: torch.Tensor = states[layer]
-    return chosen
+    for layer in layers:
+        if not -len(states) <= layer < len(states):
+            raise InputError(
+                "layer", expected=f"0 to {len(states) - 1}, or from the end", got=str(layer), fix="-1 is the last."
+            )
+    return [states[layer] for layer in layers]
 
 
 def mean_of_tokens(states: Float[torch.Tensor, "b t H"], attention: torch.Tensor) -> Float[torch.Tensor, "b H"]:

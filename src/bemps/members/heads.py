@@ -22,7 +22,7 @@ from bemps.members.head_inputs import input_map
 from bemps.members.head_training import HeadRecipe, TrainedHeads, train_heads
 from bemps.members.logistic import principal_axes
 from bemps.members.posterior import RESAMPLERS, at_temperature, fitted_temperature, likelihood_weights, log_likelihood
-from bemps.members.spectral import SpectralMap, Spectrum, spectrum_of
+from bemps.members.spectral import SpectralMap, Spectrum, spectra_of
 from bemps.members.splits import SplitPlan, Validation, plan_splits
 from bemps.members.stacked_heads import draw_layers, stack_rows
 from bemps.members.strength import USUAL_NORM, best_norm, choose
@@ -73,6 +73,7 @@ class HeadClassifier:
     calibrate   temperature scaling of each member on its validation part
     weighting   uniform, or likelihood (of the validation part)
     recipe      how to train; None is the default of the kind of head
+    first       the vectors are two views, the first of this many columns (spectral inputs); see `SpectralLogistic`
     """
 
     def __init__(
@@ -91,8 +92,10 @@ class HeadClassifier:
         calibrate: bool = False,
         weighting: str = "uniform",
         recipe: HeadRecipe | None = None,
+        first: int | None = None,
         device: str | None = None,
     ) -> None:
+        self.first = first
         self.pool, self.encode, self.members, self.posterior, self.hidden = pool, encode, members, posterior, hidden
         self.inputs, self.norm, self.dropout, self.validation, self.resample = (
             inputs,
@@ -107,11 +110,11 @@ class HeadClassifier:
         self._fitted: FittedHeads | None = None
         self._weights: Float[Array, " E"] = np.ones(0)
         self._pool_map: SpectralMap | None = None
-        self._pool_spectrum: Spectrum | None = None
+        self._pool_spectra: tuple[Spectrum, ...] | None = None
 
     def see_pool(self, items: Items) -> None:
         """Fit the map of the inputs on these items from now on; what was learnt is forgotten."""
-        self.pool, self._pool_map, self._pool_spectrum, self._fitted = items, None, None, None
+        self.pool, self._pool_map, self._pool_spectra, self._fitted = items, None, None, None
 
     def fit(
         self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
@@ -196,7 +199,7 @@ class HeadClassifier:
         """The map of the inputs and their norm."""
         seen, codes = np.unique(labels, return_inverse=True)
         if self.inputs == "spectral":
-            chosen = choose(self._spectrum(labelled), labelled, codes, len(seen))
+            chosen = choose(self._spectra(labelled), labelled, codes, len(seen))
             made, best = chosen.map, chosen.norm
         else:
             made = self._map(labelled)
@@ -207,12 +210,12 @@ class HeadClassifier:
             return made, within(self.norm, "norm", 0, open_low=True)
         return made, float(np.sqrt(USUAL_NORM * best)) if self._units() else best
 
-    def _spectrum(self, labelled: Float[Array, "L H"]) -> Spectrum:
+    def _spectra(self, labelled: Float[Array, "L H"]) -> tuple[Spectrum, ...]:
         if self.pool is None:
-            return spectrum_of(labelled)
-        if self._pool_spectrum is None:
-            self._pool_spectrum = spectrum_of(self.embeddings(self.pool))
-        return self._pool_spectrum
+            return spectra_of(labelled, self.first)
+        if self._pool_spectra is None:
+            self._pool_spectra = spectra_of(self.embeddings(self.pool), self.first)
+        return self._pool_spectra
 
     def _map(self, labelled: Float[Array, "L H"]) -> SpectralMap:
         if isinstance(self.inputs, SpectralMap):

@@ -18,7 +18,7 @@ from bemps.limits import current_limits, library_threads
 from bemps.members.base import Items, NotFitted, check_labelled, check_vectors, count
 from bemps.members.laplace import COVARIANCES, deviations
 from bemps.members.logistic import L2, Axes, map_weights, softmax
-from bemps.members.spectral import Recipe, SpectralMap, Spectrum, spectrum_of
+from bemps.members.spectral import Recipe, SpectralMap, Spectrum, spectra_of
 from bemps.members.strength import choose
 from bemps.types import Array
 
@@ -33,6 +33,8 @@ class SpectralLogistic:
     pool    the unlabelled items from which the features are made; or hand them over with `see_pool`
     encode  turns items (texts, images) into vectors; None: the items are vectors already
     recipe  see `Recipe`; by default the labels choose the prior in every fit (`bemps.members.strength`)
+    first   the vectors are two views side by side, of which the first has this many columns: the labels choose in
+            every fit how much the second counts. None: one view
 
     After a fit: `map_`, `norm_`, `labelled_features_` (L, H), `labelled_probs_` (L, K), and `l2`, always 1, are what
     the closed-form strategies need beside `features` and `predict_map`.
@@ -41,30 +43,35 @@ class SpectralLogistic:
     l2 = L2
 
     def __init__(
-        self, pool: Items | None = None, *, encode: Encoder | None = None, recipe: Recipe | None = None
+        self,
+        pool: Items | None = None,
+        *,
+        encode: Encoder | None = None,
+        recipe: Recipe | None = None,
+        first: int | None = None,
     ) -> None:
-        self.pool, self.encode, self.recipe = pool, encode, recipe or Recipe()
-        self.spectrum_: Spectrum | None = None
+        self.pool, self.encode, self.recipe, self.first = pool, encode, recipe or Recipe(), first
+        self.spectra_: tuple[Spectrum, ...] | None = None
         self.map_: SpectralMap | None = None
         self.weights_: Float[Array, "H K"] | None = None
         self.norm_ = 0.0
 
     def see_pool(self, items: Items) -> None:
         """Make the features from these items from now on; what was learnt is forgotten."""
-        self.pool, self.spectrum_, self.map_, self.weights_ = items, None, None, None
+        self.pool, self.spectra_, self.map_, self.weights_ = items, None, None, None
 
     def fit(
         self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
     ) -> "SpectralLogistic":
         labels = check_labelled(items, labels, classes)
-        pool, vectors = self._spectrum_of_pool(), self.embeddings(items)
+        pool, vectors = self._spectra_of_pool(), self.embeddings(items)
         with library_threads(current_limits().threads):  # many small products: idle threads would only get in the way
             self._learn(pool, vectors, labels, len(classes), rng)
         return self
 
     def _learn(
         self,
-        pool: Spectrum,
+        pool: tuple[Spectrum, ...],
         vectors: Float[Array, "L D"],
         labels: Int[Array, " L"],
         K: int,
@@ -107,8 +114,8 @@ class SpectralLogistic:
             raise NotFitted(self)
         return self.map_
 
-    def _spectrum_of_pool(self) -> Spectrum:
-        if self.spectrum_ is None:
+    def _spectra_of_pool(self) -> tuple[Spectrum, ...]:
+        if self.spectra_ is None:
             if self.pool is None:
                 raise InputError(
                     type(self).__name__,
@@ -116,8 +123,8 @@ class SpectralLogistic:
                     got="none",
                     fix="Pass pool=items, or call see_pool(items) before fit.",
                 )
-            self.spectrum_ = spectrum_of(self.embeddings(self.pool))
-        return self.spectrum_
+            self.spectra_ = spectra_of(self.embeddings(self.pool), self.first)
+        return self.spectra_
 
     def _unseen(self, seen: Int[Array, " C"], L: int, H: int, K: int) -> Float[Array, "H K"]:
         """Zero weights; for the classes not seen the log-odds of the rule of succession, on the bias."""
@@ -164,8 +171,9 @@ class SpectralLaplace(SpectralLogistic):
         covariance: str = "full",
         encode: Encoder | None = None,
         recipe: Recipe | None = None,
+        first: int | None = None,
     ) -> None:
-        super().__init__(pool, encode=encode, recipe=recipe)
+        super().__init__(pool, encode=encode, recipe=recipe, first=first)
         self.members, self.temperature, self.covariance = members, temperature, covariance
         self.member_weights_: Float[Array, "H E K"] | None = None
 

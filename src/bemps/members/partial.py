@@ -107,7 +107,8 @@ class LowerLayers:
         states: dict[int, Float[Array, "_ H"]] = {}
         with torch.inference_mode():
             for positions in fixed_batches(inputs.lengths, inputs.size):
-                answer = hidden_states(self.encoder, inputs.fixed(positions)).cpu().numpy()
+                [last] = hidden_states(self.encoder, inputs.fixed(positions), -1)
+                answer = last.cpu().numpy()
                 states |= {int(i): answer[j, : len(rows[i])] for j, i in enumerate(positions)}
         return [states[i] for i in range(len(rows))]
 

@@ -7,6 +7,9 @@ part of u of root-mean-square norm 1 on the pool. alpha = 0 is plain PCA, -1 wou
 prior for few labels: a weight on a weak direction costs more; with many labels, or where the classes hide in weak
 directions, 0 is better, so by default the labels choose (`bemps.members.strength`). A small `bias` keeps the class
 frequencies of a handful of labels, which active learning skews anyway, from deciding.
+
+Two views side by side (the meaning of a text and its words, say) have a spectrum for each of SHARES, what the second
+counts beside the first; which one suits is again for the labels to say.
 """
 
 from dataclasses import dataclass
@@ -20,6 +23,7 @@ from bemps.types import Array
 BLOCK_ROWS = 4096  # rows in float64 at a time: a million items are never copied at once
 RANK_TOLERANCE = 1e-10  # of the largest variance; smaller ones are rounding
 USUAL_ALPHA = 0.75  # where there are no labels to choose it
+SHARES = (0.0, 0.3, 1.0, 3.0)  # variance of the second view for one of the first
 
 
 @dataclass(frozen=True)
@@ -100,10 +104,36 @@ class Spectrum:
 
 def spectrum_of(pool: Float[Array, "N D"]) -> Spectrum:
     """The spectrum of the vectors of the pool, which need no labels."""
+    return spectra_of(pool)[0]
+
+
+def spectra_of(pool: Float[Array, "N D"], first: int | None = None) -> tuple[Spectrum, ...]:
+    """The spectrum of one view, or with two (`first` columns, then the others) that of each share of the second."""
     mean, covariance = _moments(pool)
-    variance, directions = np.linalg.eigh(covariance)
+    if first is None:
+        return (_spectrum(mean, covariance, np.ones(len(mean))),)
+    if not 0 < first < len(mean):
+        raise InputError(
+            "first",
+            expected=f"the width of the first of two views, 1 to {len(mean) - 1}",
+            got=str(first),
+            fix="Leave it out where the vectors are one view.",
+        )
+    tiny = np.finfo(np.float64).tiny
+    own, other = (max(float(part.sum()), tiny) for part in np.split(np.diag(covariance), [first]))
+    columns = np.arange(len(mean)) < first
+    return tuple(_spectrum(mean, covariance, np.sqrt(np.where(columns, 1 / own, share / other))) for share in SHARES)
+
+
+def _spectrum(mean: Float[Array, " D"], covariance: Float[Array, "D D"], stretch: Float[Array, " D"]) -> Spectrum:
+    """Of the vectors with their columns stretched; the directions apply to the vectors as they are."""
+    used = stretch > 0
+    stretched = covariance[np.ix_(used, used)] * stretch[used] * stretch[used, None]
+    variance, directions = np.linalg.eigh(stretched)
     real = variance > max(RANK_TOLERANCE * float(variance[-1]), np.finfo(np.float64).tiny)
-    return Spectrum(mean, directions[:, real][:, ::-1], variance[real][::-1])
+    whole = np.zeros((len(mean), int(real.sum())))
+    whole[used] = stretch[used, None] * directions[:, real][:, ::-1]
+    return Spectrum(mean, whole, variance[real][::-1])
 
 
 def spectral_map(pool: Float[Array, "N D"], recipe: Recipe = Recipe()) -> SpectralMap:  # noqa: B008

@@ -12,9 +12,11 @@ answer is: the log loss itself asks for larger norms, which cost F1 where labels
 Beyond FEW labels weak directions can be learnt, so alpha costs ALPHA_COST nats for each e-fold of labels.
 The answer is the mean of alpha and of log norm under weights exp(-score / TEMPERATURE): where pairs are equally good,
 a compromise between them is better than either.
+Where vectors are two views, how much the second counts is chosen first, at alpha = 0, in the same way: the mean place
+among the shares (`bemps.members.spectral`), to the nearest.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,23 +44,38 @@ class Chosen:
 
 
 def choose(
-    pool: Spectrum,
+    pool: Sequence[Spectrum],
     vectors: Float[Array, "L D"],
     labels: Int[Array, " L"],
     C: int,
     recipe: Recipe = Recipe(),  # noqa: B008
 ) -> Chosen:
-    """The features for these labels, codes into the C classes seen; what the recipe states is kept."""
+    """The features for these labels, codes into the C classes seen; what the recipe states is kept.
+
+    pool  the spectrum of each share of a second view; one where there is none
+    """
     alphas = ALPHAS if recipe.alpha is None else np.array([recipe.alpha])
     norms = NORMS if recipe.norm is None else np.array([recipe.norm])
     alpha, norm = USUAL_ALPHA, USUAL_NORM
+    spectrum = _spectrum(pool, vectors, labels, C, recipe)
     if C > 1 and len(alphas) * len(norms) > 1:
-        axes = (principal_axes(pool.map(float(alpha), recipe)(vectors)) for alpha in alphas)
+        axes = (principal_axes(spectrum.map(float(alpha), recipe)(vectors)) for alpha in alphas)
         found = np.stack([scores(unit, labels, C, norms) for unit in axes])
         weights = _weights(found + ALPHA_COST * alphas[:, None] * np.log(max(len(labels) / FEW, 1.0)))
         alpha, norm = float(weights.sum(axis=1) @ alphas), float(np.exp(weights.sum(axis=0) @ np.log(norms)))
-    made = pool.map(alpha if recipe.alpha is None else recipe.alpha, recipe)
+    made = spectrum.map(alpha if recipe.alpha is None else recipe.alpha, recipe)
     return Chosen(made, principal_axes(made(vectors)), norm if recipe.norm is None else recipe.norm)
+
+
+def _spectrum(
+    pool: Sequence[Spectrum], vectors: Float[Array, "L D"], labels: Int[Array, " L"], C: int, recipe: Recipe
+) -> Spectrum:
+    """That of the share of the second view which suits the labels."""
+    if len(pool) == 1 or C == 1:
+        return pool[len(pool) // 2]
+    axes = (principal_axes(spectrum.map(0.0, recipe)(vectors)) for spectrum in pool)
+    weights = _weights(np.stack([scores(unit, labels, C) for unit in axes])).sum(axis=1)
+    return pool[int(np.rint(weights @ np.arange(len(pool))))]
 
 
 def best_norm(unit: Axes, labels: Int[Array, " L"], C: int) -> float:

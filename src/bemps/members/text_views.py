@@ -1,0 +1,36 @@
+"""Texts from two sides: what a sentence encoder takes them to mean, and how they say it.
+
+The first view is the last layer of MiniLM, trained to bring texts of one meaning together. What kind of question it is,
+or which part of an abstract, it has learnt to leave out; a layer in the middle and the words themselves still have it.
+Which side matters the labels say: `SpectralLaplace(vectors, first=MEANING)`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from bemps.types import Array
+
+LAYERS = (-1, 4)  # of MiniLM's six
+MEANING = 384  # columns of the first view
+WIDTHS = (MEANING, MEANING)  # of the layers side by side; the words come after them
+
+
+def spreads(views: Sequence[Float[Array, "N _"]]) -> list[float]:
+    """The root-mean-square distance from the mean in each view of a pool."""
+    found = [float(np.sqrt(view.var(axis=0, dtype=np.float64).sum())) for view in views]
+    return [spread or 1.0 for spread in found]  # a view in which nothing varies says nothing at any scale
+
+
+def side_by_side(
+    layers: Float[Array, "N _"], words: Float[Array, "N _"], scales: Sequence[float]
+) -> Float[Array, "N D"]:
+    """The views divided by their spreads on the pool, so that each counts alike for whoever does not weigh them."""
+    views = views_of(layers, words)
+    return np.hstack([view / scale for view, scale in zip(views, scales, strict=True)], dtype=np.float32)
+
+
+def views_of(layers: Float[Array, "N _"], words: Float[Array, "N _"]) -> list[Float[Array, "N _"]]:
+    """The vectors of each layer, and the words."""
+    return [*np.split(layers, np.cumsum(WIDTHS)[:-1], axis=1), words]
