@@ -55,8 +55,10 @@ def principal_axes(features: Float[Array, "L H"]) -> Axes:
     squares, vectors = np.linalg.eigh(gram)
     kept = squares > RANK_TOLERANCE * max(float(squares[-1]), np.finfo(np.float64).tiny)
     squares, vectors = squares[kept], vectors[:, kept]
-    V = vectors if L >= H else features.T @ (vectors / np.sqrt(squares))
-    return Axes(features @ V, V, squares)
+    if L >= H:
+        return Axes(features @ vectors, vectors, squares)
+    roots = np.sqrt(squares)
+    return Axes(vectors * roots, features.T @ (vectors / roots), squares)
 
 
 def map_weights(
