@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PYTEST := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: help venv demo test check lint types format soak bench peers clean
+.PHONY: help venv demo test check lint types format soak bench peers reports clean
 
 help:            ## this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -39,6 +39,14 @@ bench: $(VENV)-peers/.done  ## speed against the plain form and against peers; w
 
 peers: $(VENV)-peers/.done  ## other libraries as oracles, in an environment of their own
 	OMP_NUM_THREADS=1 $(VENV)-peers/bin/python -m pytest -q -p no:cacheprovider -c peers/pytest.ini peers
+
+reports: $(VENV)/.experiments  ## the committed results as pages, into docs/reports
+	mkdir -p docs/reports
+	for results in experiments/results/*.parquet; do \
+	  name=$$(basename $$results .parquet); folder=runs/reports/$$name; \
+	  mkdir -p $$folder && cp $$results $$folder/results.parquet && $(BIN)/bemps report --no-png $$folder && \
+	  mv $$folder/report.html docs/reports/$$name.html || exit 1; \
+	done
 
 clean:           ## remove environments and caches
 	rm -rf $(VENV) $(VENV)-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
