@@ -25,16 +25,35 @@ def laplace_batch(
     estimation_size: int = ESTIMATION_SIZE,
 ) -> Selection:
     """The greedy batch of the current model's own features; `near_ties`: among the smallest margins only."""
-    q = mean_prediction(*context.members())
-    features, labelled = context.need("features"), context.need("labelled_features")
-    white = _whitener(context, q, labelled, l2, temperature)
-    here = laplace.Linear((features @ white).astype(np.float32), q)
-    there = _points(context, here, white, estimation_size)
+    here, there = _linear(context, l2, temperature, estimation_size)
     kept = np.arange(context.size)
     if near_ties:
-        kept = _smallest_margins(context, max(10 * context.n, int(np.ceil(context.size * _doubt(q)))))
+        kept = _smallest_margins(context, max(10 * context.n, int(np.ceil(context.size * _doubt(here.q)))))
     picks, values = laplace.greedy_batch(here[kept], there, context.n, score)
     return Selection(kept[picks], values)
+
+
+def margin_clusters(
+    context: Context,
+    *,
+    pool: int = 10,
+    balance: bool = True,
+    l2: float = 1.0,
+    temperature: float = 1.0,
+    estimation_size: int = ESTIMATION_SIZE,
+) -> Selection:
+    """k-means on embeddings of the pool * n smallest margins, each weighing as much as its closed-form CoreLog.
+
+    `margin-km` spreads a batch over all near ties alike. Here those that tell more about the pool pull the centres to
+    them; the estimation points weigh as in `ties`.
+    """
+    here, there = _linear(context, l2, temperature, estimation_size)
+    kept = _smallest_margins(context, max(context.n, checks.whole(pool, "pool", 1) * context.n))
+    gains = laplace.GreedyLaplace(here[kept], there, "log", _balanced(there.q) if balance else None).scores
+    vectors = context.representation()[0][kept]
+    chosen = batch.weighted_representatives(gains.astype(np.float64), vectors, context.n, context.rng, pool=pool)
+    clusters = None if chosen.clusters is None else tuple(kept[cluster] for cluster in chosen.clusters)
+    return Selection(kept[chosen.indices], chosen.scores, clusters)
 
 
 def ties(
@@ -110,6 +129,17 @@ def _whitener(
     checks.within(l2, "l2", 0, open_low=True)
     checks.within(temperature, "temperature", 0, open_low=True)
     return laplace.whitener(labelled.astype(np.float64), d, l2=l2, temperature=temperature)
+
+
+def _linear(
+    context: Context, l2: float, temperature: float, estimation_size: int
+) -> tuple[laplace.Linear, laplace.Linear]:
+    """Candidates and estimation points in the features of the current model."""
+    q = mean_prediction(*context.members())
+    features, labelled = context.need("features"), context.need("labelled_features")
+    white = _whitener(context, q, labelled, l2, temperature)
+    here = laplace.Linear((features @ white).astype(np.float32), q)
+    return here, _points(context, here, white, estimation_size)
 
 
 def _points(context: Context, here: laplace.Linear, white: Float[Array, "H H"], size: int) -> laplace.Linear:

@@ -251,6 +251,11 @@ STRATEGIES: dict[str, Entry] = {
     "corelog-ties": Entry(
         closed_form.ties, "closed-form CoreLog on embeddings among near ties, classes balanced, greedy", _EMBEDDED
     ),
+    "corelog-margin-km": Entry(
+        closed_form.margin_clusters,
+        "k-means on embeddings of the 10 B smallest margins, weighted by closed-form CoreLog",
+        (*_LAPLACE, "embeddings"),
+    ),
     "coremse-laplace-margin": Entry(
         partial(closed_form.laplace_batch, score="brier", near_ties=True),
         "coremse-laplace among the smallest margins",

@@ -191,6 +191,37 @@ def test_ties_take_near_ties_where_the_model_is_sure_and_everything_where_it_dou
     assert len(set(chosen.indices.tolist())) == 10
 
 
+def test_margin_clusters_weigh_near_ties_by_literal_balanced_gains():
+    rng = np.random.default_rng(1)
+    features, q = problem(rng, 120, 6, 3)
+    known = rng.dirichlet(np.ones(3), size=12)
+    given = {"features": features, "labelled_features": features[:12], "labelled_probs": known}
+    found = bemps.select(q[None], 4, "corelog-margin-km", embeddings=features[:, :4], **given)
+    ordered = np.sort(q, axis=1)
+    near = np.argsort(ordered[:, -1] - ordered[:, -2])[:40]
+    weights = (q / q.mean(0)).sum(1) / (q / q.mean(0)).sum()
+    precision = features[:12].T @ (features[:12] * curvature(known)[:, None]) + np.eye(6)
+    z = features @ np.linalg.inv(np.linalg.cholesky(precision)).T
+    gains = laplace_gain(Linear(z, q), Linear(z, q), "log") @ weights
+    assert found.scores == pytest.approx(gains[found.indices], rel=1e-4)
+    assert sorted(np.concatenate(found.clusters)) == sorted(near)
+    assert all(pick in cluster for pick, cluster in zip(found.indices, found.clusters, strict=True))
+
+
+def test_of_two_groups_of_ties_the_one_that_tells_more_gets_more_picks():
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1], 20)
+    embeddings = rng.normal(size=(40, 2)) + 4.0 * group[:, None]
+    features = np.array([4.0, 0.2])[group][:, None] * np.ones((40, 3))  # the second group's labels tell next to nothing
+    q = np.full((1, 40, 2), 0.5)
+    given = {"embeddings": embeddings, "features": features, "labelled_features": np.zeros((0, 3))}
+
+    def picks_of_the_first(name):
+        return sum(int((group[bemps.select(q, 10, name, seed=seed, **given).indices] == 0).sum()) for seed in range(8))
+
+    assert picks_of_the_first("corelog-margin-km") > 1.2 * picks_of_the_first("margin-km")
+
+
 def test_ties_need_embeddings_of_the_labelled_items():
     q = np.full((1, 30, 3), 1 / 3)
     with pytest.raises(InputError, match="labelled_embeddings"):

@@ -19,7 +19,7 @@ ORDER = (
     *("coremse-laplace", "corelog-laplace", "entropy", "alps", "mocu", "coremse-km"),
     *("coremse-joint", "corelog-laplace-margin", "margin-km", "bert-km", "smocu", "corelog-km"),
     *("coremse-topk", "corelog-topk", "least-confidence", "coreset", "typiclust", "batchbald"),
-    *("coremse-laplace-margin", "wmocu", "gain"),
+    *("coremse-laplace-margin", "wmocu", "gain", "corelog-margin-km"),
 )
 
 
