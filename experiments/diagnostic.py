@@ -1,7 +1,8 @@
-"""Does a posterior know what a batch will bring? Predicted against realised gain on the vectors of main.toml.
+"""Does a posterior know what a batch will bring? Predicted against realised gain on the vectors of a run.
 
     bemps run experiments/main.toml          # makes the vectors
-    python experiments/diagnostic.py [runs/main]
+    python experiments/diagnostic.py [runs/main [minilm]]
+    python experiments/diagnostic.py runs/words minilm-words
 
 For each dataset, posterior and number of random labels: 30 batches of 50, half of them drawn evenly, half by expected
 gain; the rank correlation of the joint gain that CoreMSE predicts with the fall of the Brier score after retraining,
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from bemps.analysis import gain_diagnostic
+from bemps.experiments.encoding import views
 from bemps.experiments.material import Material, folder_of, load
 from bemps.experiments.models import MODELS
 from bemps.limits import library_threads
@@ -24,13 +26,14 @@ MEMBERS = {"spectral": 10, "heads": 5, "heads-mc": 5}
 TEST = 2_000
 
 
-def row(material: Material, model: str, labels: int) -> str:
+def row(material: Material, encoder: str, model: str, labels: int) -> str:
     rng = np.random.default_rng(labels)
     order = rng.permutation(len(material.ids))
     start, rest = order[:labels], order[labels:]
     some = rng.permutation(len(material.test_labels))[:TEST]
+    options = views(encoder, MODELS[model])
     found = gain_diagnostic(
-        MODELS[model].make(material.items, Path(), members=MEMBERS[model]),
+        MODELS[model].make(material.items, Path(), members=MEMBERS[model], **options),
         (material.items[start], material.labels[start]),
         (material.items[rest], material.labels[rest]),
         (material.test_items[some], material.test_labels[some]),
@@ -41,15 +44,15 @@ def row(material: Material, model: str, labels: int) -> str:
     return f"{found.correlation:+.2f} (p = {found.p_value:.2g}) | {means}"
 
 
-def main(run: Path) -> None:
+def main(run: str = "runs/main", encoder: str = "minilm") -> None:
     tell("| data | posterior | labels | rank correlation | predicted | realised |")
     tell("|---|---|---|---|---|---|")
     with library_threads(1):
         for name in DATASETS:
-            material = load(folder_of(run, name), "minilm")
+            material = load(folder_of(Path(run), name), encoder)
             for model in MEMBERS:
                 for labels in LABELS:
-                    tell(f"| {name} | {model} | {labels} | {row(material, model, labels)} |")
+                    tell(f"| {name} | {model} | {labels} | {row(material, encoder, model, labels)} |")
 
 
 def tell(line: str) -> None:
@@ -58,4 +61,4 @@ def tell(line: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "runs/main"))
+    main(*sys.argv[1:])
