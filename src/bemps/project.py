@@ -148,7 +148,7 @@ class Project:
             [item.content for item in items],
             ids=[item.id for item in items],
             classes=self.classes,
-            strategy=chosen.strategy,
+            strategy=chosen.strategy(len(self.classes)),
             seed=int(settings.get("seed", 0)),
         )
         answers = {id: answer for id, answer in self.store.current().items() if id not in held_out}

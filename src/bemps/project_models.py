@@ -54,11 +54,15 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Head:
-    """What learns on vectors, made from an encoder or None, and the acquisition function that suits it."""
+    """What learns on vectors, made from an encoder or None, and the acquisition function that suits it.
+
+    few  the one for at most FEW_CLASSES classes, where it is another (docs/results.md)
+    """
 
     words: str
     strategy: str
     make: Callable[[Encoder | None], ContentModel]
+    few: str | None = None
 
 
 def _heads(encode: Encoder | None) -> ContentModel:
@@ -86,7 +90,10 @@ VECTORS = {
 HEADS = {
     "laplace": Head("a linear head with Laplace members", "margin-km", ContentLaplace),
     "laplace-views": Head(
-        "a linear head with Laplace members", "margin-km", lambda encode: ContentLaplace(encode, first=MEANING)
+        "a linear head with Laplace members",
+        "margin-km",
+        lambda encode: ContentLaplace(encode, first=MEANING),
+        few="corelog-laplace",
     ),
     "logistic": Head("an ensemble of logistic regressions", "coremse", ContentEnsemble),
     "networks": Head("an ensemble of small networks", "margin-km", _heads),
@@ -101,6 +108,7 @@ MODELS = {  # vectors, head
     "efficientnet-heads": ("efficientnet", "networks"),
     "pixels": ("pixels", "laplace"),
 }
+FEW_CLASSES = 10
 AUTO = {"text": ("minilm-words", "tfidf"), "image": ("efficientnet", "pixels")}  # the best, and what works without
 BY_KIND = {kind: tuple(name for name, (made, _) in MODELS.items() if VECTORS[made].kind == kind) for kind in AUTO}
 
@@ -111,15 +119,21 @@ class ProjectModel:
 
     name       a name of the table above
     words      one sentence for people: what is used, and why nothing better where something is missing
-    strategy   the acquisition function that suits it, unless the project asks for another
+    asked      the acquisition function that the project asks for, if it does
     encode     contents (texts, paths of images) -> vectors; kept on disk where that pays. For `tfidf`
                and `minilm-words` it has to `see_pool` first
     """
 
     name: str
     words: str
-    strategy: str
+    asked: str | None
     encode: Encoder
+
+    def strategy(self, classes: int) -> str:
+        """The acquisition function: the one asked for, else what suits the model and the number of classes."""
+        head = self._head()
+        few = head.few if classes <= FEW_CLASSES else None
+        return self.asked or few or head.strategy
 
     def see_pool(self, contents: list[str]) -> None:
         """Look at the unlabelled contents before the first `encode`."""
@@ -149,10 +163,11 @@ def project_model(
     """
     kind = str(settings.get("kind", "text"))
     name, words = _chosen(kind, settings.get("model"))
-    vectors, head = MODELS[name]
+    vectors, _ = MODELS[name]
     encode = VECTORS[vectors].make(str(settings.get("folder", ".")), None if cache is None else str(cache))
     encode.progress = progress
-    return ProjectModel(name, words, str(settings.get("strategy") or HEADS[head].strategy), encode)
+    asked = settings.get("strategy")
+    return ProjectModel(name, words, None if asked is None else str(asked), encode)
 
 
 def cache_folder(project: Path | None) -> Path:

@@ -20,7 +20,7 @@ def learner(model, **options):
 @pytest.mark.parametrize(("name", "strategy"), [("tfidf", "margin-km"), ("tfidf-ensemble", "coremse")])
 def test_models_without_torch(name, strategy, tmp_path):
     chosen = project_model({"kind": "text", "model": name})
-    assert (chosen.name, chosen.strategy) == (name, strategy)
+    assert (chosen.name, chosen.strategy(2)) == (name, strategy)
     assert chosen.words.endswith("as asked")
     on_contents = learner(chosen.on_contents(), strategy=strategy)
     assert len(on_contents.ask(5)) == 5
@@ -54,7 +54,7 @@ def test_an_ensemble_of_heads_learns_asks_and_is_written_down(kind, name, tmp_pa
     chosen = project_model({"kind": kind, "model": name, "folder": str(tmp_path)}, cache=tmp_path / "vectors")
     assert chosen.words.endswith("vectors and an ensemble of small networks, as asked")
     ids = [f"i{i}" for i in range(len(contents))]
-    options = {"ids": ids, "classes": ["bug", "wish"], "strategy": chosen.strategy}
+    options = {"ids": ids, "classes": ["bug", "wish"], "strategy": chosen.strategy(2)}
     found = ActiveLearner(chosen.on_contents(), contents, **options)
     assert len(found.ask(3)) == 3  # typical ones: nothing is labelled yet
     found.tell(LABELS)
@@ -62,7 +62,7 @@ def test_an_ensemble_of_heads_learns_asks_and_is_written_down(kind, name, tmp_pa
     assert (probs.argmax(1) == [1, 0] * (len(contents) // 2)).all()
     members = found.knowledge.members(np.arange(len(contents)))[0]
     assert len(np.unique(members, axis=0)) == 5  # five networks of their own
-    assert found.ask(3).strategy == chosen.strategy
+    assert found.ask(3).strategy == chosen.strategy(2)
     found.save(tmp_path / "saved")
     assert sorted(path.suffix for path in (tmp_path / "saved").iterdir()) == [".json", ".json"]
     again = ActiveLearner.load(tmp_path / "saved")
@@ -114,7 +114,10 @@ def test_what_is_installed_is_preferred(monkeypatch):
     monkeypatch.setattr(project_models, "find_spec", lambda package: object())
     assert project_model({}).name == "minilm-words"
     assert project_model({"kind": "image"}).name == "efficientnet"
-    assert project_model({"strategy": "margin"}).strategy == "margin"
+    assert project_model({"strategy": "margin"}).strategy(3) == "margin"
+    assert [project_model({}).strategy(classes) for classes in (2, 10, 11, 77)] == ["corelog-laplace"] * 2 + [
+        "margin-km"
+    ] * 2
 
 
 def test_a_missing_extra_is_named_when_it_is_needed(monkeypatch):
@@ -164,7 +167,7 @@ def test_minilm_end_to_end(tmp_path, name):
     chosen = project_model(
         {"model": name}, cache=tmp_path / "v", progress=lambda task, done, total: seen.append((done, total))
     )
-    found = learner(chosen.on_contents(), strategy=chosen.strategy)
+    found = learner(chosen.on_contents(), strategy=chosen.strategy(2))
     found.tell(LABELS)
     assert (found.predict(TEXTS).argmax(1) == [1, 0] * 20).mean() > 0.9
     assert seen[-1] == (40, 40)

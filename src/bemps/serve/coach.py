@@ -52,7 +52,7 @@ class Coach:
             vectors,
             ids=self.ids,
             classes=[one.name for one in self.store.classes()],
-            strategy=self.chosen.strategy,
+            strategy=self.chosen.strategy(len(self.store.classes())),
             seed=int(self.settings.get("seed", 0)),
         )
         self.vectors = _unit(vectors)
@@ -116,6 +116,7 @@ class Coach:
         classes = [one.name for one in self.store.classes()]
         if (labels, skipped, classes) != (pool.labels, pool.skipped, pool.classes):
             pool.labels, pool.skipped, pool.classes = labels, skipped, classes
+            self.learner.strategy = self.chosen.strategy(len(classes))
             pool.version = self.store.change_token()
 
     def _order(self, n: int, ready: bool) -> list[str]:
