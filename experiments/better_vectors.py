@@ -12,7 +12,7 @@ from tables import METRIC, RESULTS, results_of
 from bemps.statistics import Curve, saving
 
 BEFORE, AFTER = "ten-seeds", "words-ten"
-SHOWN = {"random": "#808080", "margin-km": "#009e73", "corelog-laplace": "#d55e00"}
+SHOWN = {"random": "#808080", "margin-km": "#009e73", "corelog-ties": "#e69f00"}
 
 
 def curves(name: str) -> dict[str, dict[str, Curve]]:

@@ -93,7 +93,7 @@ HEADS = {
         "a linear head with Laplace members",
         "margin-km",
         lambda encode: ContentLaplace(encode, first=MEANING),
-        few="corelog-laplace",
+        few="corelog-ties",
     ),
     "logistic": Head("an ensemble of logistic regressions", "coremse", ContentEnsemble),
     "networks": Head("an ensemble of small networks", "margin-km", _heads),

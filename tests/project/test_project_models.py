@@ -115,7 +115,7 @@ def test_what_is_installed_is_preferred(monkeypatch):
     assert project_model({}).name == "minilm-words"
     assert project_model({"kind": "image"}).name == "efficientnet"
     assert project_model({"strategy": "margin"}).strategy(3) == "margin"
-    assert [project_model({}).strategy(classes) for classes in (2, 10, 11, 77)] == ["corelog-laplace"] * 2 + [
+    assert [project_model({}).strategy(classes) for classes in (2, 10, 11, 77)] == ["corelog-ties"] * 2 + [
         "margin-km"
     ] * 2
 
