@@ -29,6 +29,16 @@ def test_vectors_of_texts_are_seeded_and_of_the_asked_length():
     assert np.isfinite(first(["words never seen"])).all()
 
 
+@pytest.mark.parametrize(
+    "pool", [["hello"], ["hello", "hello"], ["a", "b"], ["same text"] * 5, [f"name{i}" for i in range(1200)]]
+)
+def test_pools_of_hardly_any_words_have_vectors(pool):
+    encode = tfidf_vectors(pool, rng=np.random.default_rng(0))
+    assert len(encode(pool)) == len(pool)
+    assert np.isfinite(encode([*pool, "other"])).all()
+    assert encode([]).shape[1] == encode(pool).shape[1]
+
+
 def test_a_pool_without_words_is_refused():
     with pytest.raises(InputError):
         tfidf_vectors(["", "..."], rng=np.random.default_rng(0))

@@ -10,6 +10,8 @@ from bemps.errors import InputError
 from bemps.members.base import Items
 from bemps.types import Array
 
+RARE_FROM = 1000  # texts from which words of a single one are left out
+
 
 def _vectoriser() -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -31,6 +33,17 @@ def tfidf_classifier(classifier: Any = None) -> Any:
     return make_pipeline(_vectoriser(), classifier)
 
 
+def _fitted(pool: Sequence[str], least: int) -> Any:
+    """The vectoriser of words that are in at least so many texts; in one, where no word is in more."""
+    try:
+        return _vectoriser().set_params(min_df=least).fit(pool)
+    except ValueError as cause:  # scikit-learn's word for an empty vocabulary
+        if least > 1:
+            return _fitted(pool, 1)
+        fix = "Give raw texts, or use vectors without TF-IDF (minilm)."
+        raise InputError("pool", expected="texts with words", got=str(cause), fix=fix) from cause
+
+
 def tfidf_vectors(
     pool: Sequence[str], *, dimensions: int = 256, rng: np.random.Generator
 ) -> Callable[[Items], Float[Array, "N D"]]:
@@ -40,18 +53,20 @@ def tfidf_vectors(
     """
     from sklearn.decomposition import TruncatedSVD
     from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
 
-    vectoriser = _vectoriser().set_params(min_df=2 if len(pool) > 1000 else 1)
-    try:
-        words = len(vectoriser.fit(pool).vocabulary_)
-    except ValueError as cause:  # scikit-learn's word for an empty vocabulary
-        raise InputError("pool", expected="texts with words", got=str(cause), fix="Give raw texts.") from cause
-    svd = TruncatedSVD(min(dimensions, max(words - 1, 1)), random_state=int(rng.integers(2**31)))
-    encoder = make_pipeline(vectoriser, svd).fit(pool)
+    vectoriser = _fitted(pool, 2 if len(pool) > RARE_FROM else 1)
+    words = len(vectoriser.vocabulary_)
+    width = min(dimensions, max(words - 1, 1))
+    reduce = FunctionTransformer(lambda rows: rows.toarray())  # a single word: one column is all there is
+    if words > 1:
+        reduce = TruncatedSVD(width, random_state=int(rng.integers(2**31)))
+    with np.errstate(invalid="ignore"):  # texts that are all the same: no variance to explain
+        encoder = make_pipeline(vectoriser, reduce).fit(pool)
 
     def encode(texts: Items) -> Float[Array, "N D"]:
         if len(texts) == 0:
-            return np.zeros((0, svd.n_components))
+            return np.zeros((0, width))
         vectors: Array = encoder.transform(texts)
         return vectors
 
