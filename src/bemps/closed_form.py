@@ -37,7 +37,6 @@ def margin_clusters(
     context: Context,
     *,
     pool: int = 10,
-    balance: bool = True,
     l2: float = 1.0,
     temperature: float = 1.0,
     estimation_size: int = ESTIMATION_SIZE,
@@ -48,8 +47,8 @@ def margin_clusters(
     them; the estimation points weigh as in `ties`.
     """
     here, there = _linear(context, l2, temperature, estimation_size)
-    kept = _smallest_margins(context, max(context.n, checks.whole(pool, "pool", 1) * context.n))
-    gains = laplace.GreedyLaplace(here[kept], there, "log", _balanced(there.q) if balance else None).scores
+    kept = _smallest_margins(context, checks.whole(pool, "pool", 1) * context.n)
+    gains = laplace.GreedyLaplace(here[kept], there, "log", _balanced(there.q)).scores
     vectors = context.representation()[0][kept]
     chosen = batch.weighted_representatives(gains.astype(np.float64), vectors, context.n, context.rng, pool=pool)
     clusters = None if chosen.clusters is None else tuple(kept[cluster] for cluster in chosen.clusters)

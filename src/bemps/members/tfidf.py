@@ -52,7 +52,6 @@ def tfidf_vectors(
     It is what `SpectralLaplace(pool, encode=tfidf_vectors(pool, rng=rng))` needs to learn from raw texts.
     """
     from sklearn.decomposition import TruncatedSVD
-    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer
 
     vectoriser = _fitted(pool, 2 if len(pool) > RARE_FROM else 1)
@@ -62,12 +61,12 @@ def tfidf_vectors(
     if words > 1:
         reduce = TruncatedSVD(width, random_state=int(rng.integers(2**31)))
     with np.errstate(invalid="ignore"):  # texts that are all the same: no variance to explain
-        encoder = make_pipeline(vectoriser, reduce).fit(pool)
+        reduce.fit(vectoriser.transform(pool))
 
     def encode(texts: Items) -> Float[Array, "N D"]:
         if len(texts) == 0:
             return np.zeros((0, width))
-        vectors: Array = encoder.transform(texts)
+        vectors: Array = reduce.transform(vectoriser.transform(texts))
         return vectors
 
     return encode
