@@ -345,6 +345,17 @@ def test_texts_are_fine_tuned_and_images_trained_on(tmp_path, data_dir):
     assert [r["labels"] for r in rows(tmp_path / "images")] == [20, 30]
 
 
+def test_vgg_has_the_width_that_is_asked_for(tmp_path):
+    pytest.importorskip("torch")
+    vgg = MODELS["vgg16bn"]
+    images = np.zeros((3, 32, 32, 3), dtype=np.uint8)
+    slim = vgg.make(images, tmp_path, members=2, width=8)
+    whole = vgg.make(images, tmp_path)
+    assert slim.network.build(10, 0.5, None).head[1].in_features == 8 * 8
+    assert whole.network.build(10, 0.5, None).head[1].in_features == 8 * 64
+    assert set(vgg.options) == {"members", "posterior", "width"}
+
+
 def test_reliability_bins_hold_every_test_item(golden):
     binned, told = rows(golden[0], "reliability"), rows(golden[0])
     items = len(load("digits").test)

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -39,8 +39,7 @@ class ModelEntry:
     @property
     def options(self) -> dict[str, object]:
         parameters = inspect.signature(self.make).parameters.values()
-        given = self.make.keywords if isinstance(self.make, partial) else {}
-        own = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in given}
+        own = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         return own | ({"encoder": "auto"} if self.encoded else {})
 
 
@@ -182,11 +181,22 @@ def _finetuned(
     )
 
 
-def _network(pool: Items, _: Path, *, network: str, members: int = 5, posterior: str = "dropout") -> Model:
+def _mnist_bnn(pool: Items, _: Path, *, members: int = 5, posterior: str = "dropout") -> Model:
+    return _network("mnist-bnn", members, posterior)
+
+
+def _vgg16bn(pool: Items, _: Path, *, members: int = 5, posterior: str = "dropout", width: int = 64) -> Model:
+    return _network("vgg16bn", members, posterior, width=width)
+
+
+def _network(name: str, members: int, posterior: str, **shape: int) -> Model:
     try:
+        from bemps.members.image_networks import ARCHITECTURES
         from bemps.members.vision import ImageClassifier
     except ImportError as cause:
-        raise MissingExtra(f"the network {network}", "vision", cause) from cause
+        raise MissingExtra(f"the network {name}", "vision", cause) from cause
+    whole = ARCHITECTURES[name]
+    network = replace(whole, build=partial(whole.build, **shape))
     model: Any = ImageClassifier(network, members=members, posterior=posterior, device="cpu")
     return model
 
@@ -206,8 +216,8 @@ MODELS: dict[str, ModelEntry] = {
         _forest, "plain", "the trees of a random forest, on rows, pixels, or TF-IDF of texts", features=False
     ),
     "finetuned": ModelEntry(_finetuned, "text", "MiniLM, its top layers fine-tuned under dropout masks (torch)"),
-    "mnist-bnn": ModelEntry(partial(_network, network="mnist-bnn"), "image", "the paper's MNIST network (torch)"),
-    "vgg16bn": ModelEntry(partial(_network, network="vgg16bn"), "image", "VGG-16bn from scratch (torch)"),
+    "mnist-bnn": ModelEntry(_mnist_bnn, "image", "the paper's MNIST network (torch)"),
+    "vgg16bn": ModelEntry(_vgg16bn, "image", "VGG-16bn from scratch (torch)"),
 }
 
 
