@@ -249,17 +249,19 @@ def test_many_masks_of_vgg_cost_little_more_than_one(cifar):
     images, labels = cifar
     recipe = Recipe(epochs=1, optimiser="adam", clip=None)
 
-    def seconds(members):
+    def fitted(members):
         model = ImageClassifier("vgg16bn", members=members, recipe=recipe, epoch_items=0)
-        model.fit(images[:4], labels[:4], DIGITS, rng())
-        spent = []
-        for _ in range(3):
-            start = time.process_time()
-            model.predict(images[:32])
-            spent.append(time.process_time() - start)
-        return min(spent)
+        return model.fit(images[:4], labels[:4], DIGITS, rng())
 
-    assert seconds(20) < 1.3 * 1.2 * seconds(1)  # 1.3 times, and slack for noise
+    def seconds(model):
+        start = time.process_time()
+        model.predict(images[:32])
+        return time.process_time() - start
+
+    one, many = fitted(1), fitted(20)
+    in_turn = np.array([(seconds(one), seconds(many)) for _ in range(5)])  # a busy machine slows both alike
+    fastest = in_turn.min(axis=0)
+    assert fastest[1] < 1.3 * 1.2 * fastest[0]  # 1.3 times, and slack for noise
 
 
 # Frozen features

@@ -13,7 +13,6 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bemps.checks import within
-from bemps.errors import InputError, unknown_name
 from bemps.limits import current_limits
 from bemps.members.base import Diverged, Items, NotFitted, check_vectors, member_seeds
 from bemps.members.devices import pick_device, torch_threads
@@ -21,7 +20,12 @@ from bemps.members.fitted_heads import FittedHeads, masked
 from bemps.members.head_inputs import input_map
 from bemps.members.head_training import HeadRecipe, TrainedHeads, train_heads
 from bemps.members.logistic import principal_axes
-from bemps.members.posterior import RESAMPLERS, at_temperature, fitted_temperature, likelihood_weights, log_likelihood
+from bemps.members.posterior import (
+    RESAMPLERS,
+    check_choices,
+    judged,
+    likelihood_weights,
+)
 from bemps.members.spectral import SpectralMap, Spectrum, spectra_of
 from bemps.members.splits import SplitPlan, Validation, plan_splits
 from bemps.members.stacked_heads import draw_layers, stack_rows
@@ -29,8 +33,6 @@ from bemps.members.strength import USUAL_NORM, best_norm, choose
 from bemps.types import Array
 
 Encoder = Callable[[Items], Float[Array, "N H"]]
-POSTERIORS = ("ensemble", "dropout")
-WEIGHTINGS = ("uniform", "likelihood")
 
 
 @dataclass(frozen=True)
@@ -157,25 +159,17 @@ class HeadClassifier:
         return self._weights
 
     def _check(self) -> None:
-        tables = {
-            "posterior": (self.posterior, POSTERIORS),
-            "weighting": (self.weighting, WEIGHTINGS),
-            "resample": (self.resample, tuple(RESAMPLERS)),
-        }
-        for what, (name, valid) in tables.items():
-            if name not in valid:
-                raise unknown_name(what, name, valid)
+        check_choices(
+            posterior=self.posterior,
+            resample=self.resample,
+            weighting=self.weighting,
+            calibrate=self.calibrate,
+            validation=self.validation,
+        )
         within(self.members, "members", 1)
         within(self._units(), "hidden", 0)
         within(self._rate(), "dropout", 0, 0.99, open_low=self.posterior == "dropout")
         self._recipe().check()
-        if self.validation == "none" and (self.calibrate or self.weighting == "likelihood"):
-            raise InputError(
-                "validation",
-                expected="held-out labels for calibrate or weighting='likelihood'",
-                got="'none'",
-                fix="Use validation='dynamic', 'constant' or Fixed(items, labels).",
-            )
 
     def _defaults(self) -> Defaults:
         linear = self.hidden == 0 or (self.hidden is None and self.posterior == "dropout")
@@ -269,13 +263,7 @@ class HeadClassifier:
             return fitted
         probs = fitted.probs(vectors).astype(np.float64)
         parts = [plan.splits[e % len(plan.splits)].valid for e in range(E)]
-        told = [(probs[e, part], plan.labels[part]) for e, part in enumerate(parts)]
-        temperatures = np.array([fitted_temperature(*pair) if self.calibrate else 1.0 for pair in told])
+        verdicts = [judged(probs[e, part], plan.labels[part], self.calibrate) for e, part in enumerate(parts)]
         if self.weighting == "likelihood":
-            self._weights = likelihood_weights(
-                [
-                    float(log_likelihood(at_temperature(part, T), labels))
-                    for (part, labels), T in zip(told, temperatures, strict=True)
-                ]
-            )
-        return fitted.at_temperatures(temperatures)
+            self._weights = likelihood_weights([likelihood for _, likelihood in verdicts])
+        return fitted.at_temperatures(np.array([temperature for temperature, _ in verdicts]))

@@ -10,8 +10,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from bemps.errors import InputError
+from bemps.errors import InputError, unknown_name
+from bemps.members.splits import Validation
 from bemps.types import Array
+
+POSTERIORS = ("ensemble", "dropout")
+WEIGHTINGS = ("uniform", "likelihood")
 
 LOG_TEMPERATURE_RANGE = (-3.0, 3.0)
 TINY = 1e-12  # a held-out label that a member called impossible costs log(TINY), not infinity
@@ -35,6 +39,27 @@ def equal(L: int, rng: np.random.Generator) -> Float[Array, " L"]:
 
 
 RESAMPLERS: dict[str, Resampler] = {"dirichlet": dirichlet, "bootstrap": bootstrap, "none": equal}
+
+
+def check_choices(
+    *, resample: str, weighting: str, calibrate: bool, validation: Validation, posterior: str = "ensemble"
+) -> None:
+    """What every model of members can be asked for: known names, and held-out labels for what is judged on them."""
+    tables = {
+        "posterior": (posterior, POSTERIORS),
+        "weighting": (weighting, WEIGHTINGS),
+        "resample": (resample, tuple(RESAMPLERS)),
+    }
+    for what, (name, valid) in tables.items():
+        if name not in valid:
+            raise unknown_name(what, name, valid)
+    if validation == "none" and (calibrate or weighting == "likelihood"):
+        raise InputError(
+            "validation",
+            expected="held-out labels for calibrate=True or weighting='likelihood'",
+            got="'none'",
+            fix="Use validation='dynamic', 'constant' or Fixed(items, labels).",
+        )
 
 
 def log_likelihood(probs: Float[Array, "V K"], labels: Int[Array, " V"]) -> float:
@@ -77,6 +102,12 @@ def fitted_temperature(probs: Float[Array, "V K"], labels: Int[Array, " V"]) -> 
     if len(labels) == 0:
         return 1.0
     return float(np.exp(minimize_scalar(loss, bounds=LOG_TEMPERATURE_RANGE, method="bounded").x))
+
+
+def judged(probs: Float[Array, "V K"], labels: Int[Array, " V"], calibrate: bool) -> tuple[float, float]:
+    """A member on its held-out labels: the temperature that suits them (1 unless asked for), its likelihood there."""
+    temperature = fitted_temperature(probs, labels) if calibrate else 1.0
+    return temperature, log_likelihood(at_temperature(probs, temperature), labels)
 
 
 def smoothed(probs: Float[Array, "*any K"], labels: int, pseudo_labels: float) -> Float[Array, "*any K"]:

@@ -12,21 +12,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bemps.errors import InputError, unknown_name
+from bemps.errors import InputError
 from bemps.members.base import Items, NotFitted, check_probs, count, fit_members, take
 from bemps.members.estimators import quiet, require_probabilities, seeded_clone, weight_argument
 from bemps.members.posterior import (
     RESAMPLERS,
     at_temperature,
-    fitted_temperature,
+    check_choices,
+    judged,
     likelihood_weights,
-    log_likelihood,
     smoothed,
 )
 from bemps.members.splits import Split, SplitPlan, Validation, plan_splits
 from bemps.types import Array
-
-WEIGHTINGS = ("uniform", "likelihood")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,23 +102,15 @@ class SklearnEnsemble:
 
     def _check(self) -> None:
         require_probabilities(self.estimator)
-        if self.resample not in RESAMPLERS:
-            raise unknown_name("resample", self.resample, RESAMPLERS)
-        if self.weighting not in WEIGHTINGS:
-            raise unknown_name("weighting", self.weighting, WEIGHTINGS)
+        check_choices(
+            resample=self.resample, weighting=self.weighting, calibrate=self.calibrate, validation=self.validation
+        )
         if self.resample == "dirichlet" and weight_argument(self.estimator) is None:
             raise InputError(
                 "resample='dirichlet'",
                 expected="an estimator whose fit takes sample_weight",
                 got=type(self.estimator).__name__,
                 fix="Use resample='bootstrap', which repeats items instead of weighting them.",
-            )
-        if self.validation == "none" and (self.calibrate or self.weighting == "likelihood"):
-            raise InputError(
-                "validation",
-                expected="held-out labels for calibrate=True or weighting='likelihood'",
-                got="'none'",
-                fix="Use validation='dynamic', 'constant' or Fixed(items, labels).",
             )
 
     def _fit_one(self, plan: SplitPlan, split: Split, rng: np.random.Generator) -> Member:
@@ -135,11 +125,8 @@ class SklearnEnsemble:
 
     def _validated(self, member: Member, items: Items, labels: Int[Array, " V"]) -> Member:
         """The member with its temperature and its likelihood on the validation part."""
-        if self.calibrate:
-            told = member.probs(items, self.K_, self.smoothing)
-            member = replace(member, temperature=fitted_temperature(told, labels))
-        told = member.probs(items, self.K_, self.smoothing)
-        return replace(member, log_likelihood=log_likelihood(told, labels))
+        temperature, score = judged(member.probs(items, self.K_, self.smoothing), labels, self.calibrate)
+        return replace(member, temperature=temperature, log_likelihood=score)
 
 
 def _fit_member(estimator: Any, items: Items, labels: Int[Array, " L"], weights: Float[Array, " L"] | None) -> Member:

@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn import functional
 
 from bemps.checks import within
-from bemps.errors import InputError, unknown_name
+from bemps.errors import InputError
 from bemps.limits import current_limits
 from bemps.members.adapted_surprisal import AdaptedSurprisal
 from bemps.members.base import Items, NotFitted, fit_members, take
@@ -29,7 +29,12 @@ from bemps.members.feature_cache import CachedEncoder
 from bemps.members.fitted_text import FittedText, Member, Report
 from bemps.members.networks import Backbone, Network, WholeBackbone, has_dropout
 from bemps.members.partial import PartialBackbone
-from bemps.members.posterior import RESAMPLERS, at_temperature, fitted_temperature, likelihood_weights, log_likelihood
+from bemps.members.posterior import (
+    RESAMPLERS,
+    check_choices,
+    judged,
+    likelihood_weights,
+)
 from bemps.members.pretrained import MINILM
 from bemps.members.splits import Split, SplitPlan, Validation, plan_splits
 from bemps.members.surprisal import Surprisal, has_language_model
@@ -37,8 +42,6 @@ from bemps.members.tokens import NetworkInputs, Progress, check_texts, fixed_bat
 from bemps.members.training import Epoch, History, Recipe, train, trainable_state
 from bemps.types import Array
 
-POSTERIORS = ("ensemble", "dropout")
-WEIGHTINGS = ("uniform", "likelihood")
 VALIDATION_ROWS = 64
 
 # What suits a set of weights better than the paper's recipe for DistilBERT; measured in docs/benchmarks.md.
@@ -171,24 +174,16 @@ class TextClassifier:
         return [member.history for member in self._fitted().networks]
 
     def _check(self) -> None:
-        tables = {
-            "posterior": (self.posterior, POSTERIORS),
-            "weighting": (self.weighting, WEIGHTINGS),
-            "resample": (self.resample, tuple(RESAMPLERS)),
-        }
-        for what, (name, valid) in tables.items():
-            if name not in valid:
-                raise unknown_name(what, name, valid)
+        check_choices(
+            posterior=self.posterior,
+            resample=self.resample,
+            weighting=self.weighting,
+            calibrate=self.calibrate,
+            validation=self.validation,
+        )
         within(self.members, "members", 1)
         within(self.batch_size, "batch_size", 1)
         within(0.0 if self.dropout is None else self.dropout, "dropout", 0, 0.99)
-        if self.validation == "none" and (self.calibrate or self.weighting == "likelihood"):
-            raise InputError(
-                "validation",
-                expected="held-out labels for calibrate or weighting='likelihood'",
-                got="'none'",
-                fix="Use validation='dynamic', 'constant' or Fixed(items, labels).",
-            )
 
     def _fitted(self) -> FittedText:
         if self.fitted_ is None:
@@ -280,8 +275,7 @@ class TextClassifier:
     def _judged(self, fitted: FittedText, member: Member, plan: SplitPlan, split: Split) -> Member:
         inputs, labels = self._inputs(take(plan.items, split.valid)), plan.labels[split.valid]
         probs = fitted.probs_of(member, inputs, self._reporter("validate")).astype(np.float64)
-        temperature = fitted_temperature(probs, labels) if self.calibrate else 1.0
-        score = float(log_likelihood(at_temperature(probs, temperature), labels))
+        temperature, score = judged(probs, labels, self.calibrate)
         return replace(member, temperature=temperature, log_likelihood=score)
 
     def _begin_round(self, plan: SplitPlan, K: int) -> Path | None:

@@ -20,13 +20,17 @@ from bemps.members.devices import pick_device
 from bemps.members.image_networks import ARCHITECTURES, Architecture, CutNetwork
 from bemps.members.masks import ConsistentDropout, dropout_active
 from bemps.members.pixels import ImageRows
-from bemps.members.posterior import RESAMPLERS, at_temperature, fitted_temperature, likelihood_weights, log_likelihood
+from bemps.members.posterior import (
+    RESAMPLERS,
+    at_temperature,
+    check_choices,
+    judged,
+    likelihood_weights,
+)
 from bemps.members.splits import Fixed, Split, SplitPlan, Validation, plan_splits
 from bemps.members.training import History, Recipe, train
 from bemps.types import Array
 
-POSTERIORS = ("dropout", "ensemble")
-WEIGHTINGS = ("uniform", "likelihood")
 VALIDATION_ROWS = 64
 
 
@@ -116,24 +120,16 @@ class ImageClassifier:
         return self._weights
 
     def _check(self) -> None:
-        tables = {
-            "posterior": (self.posterior, POSTERIORS),
-            "weighting": (self.weighting, WEIGHTINGS),
-            "resample": (self.resample, tuple(RESAMPLERS)),
-        }
-        for what, (name, valid) in tables.items():
-            if name not in valid:
-                raise unknown_name(what, name, valid)
+        check_choices(
+            posterior=self.posterior,
+            resample=self.resample,
+            weighting=self.weighting,
+            calibrate=self.calibrate,
+            validation=self.validation,
+        )
         within(self.members, "members", 1)
         within(self.batch_size, "batch_size", 4)  # batch norm needs two images in the last batch, too
         within(self.dropout, "dropout", 0, 0.99, open_low=self.posterior == "dropout")
-        if self.validation == "none" and (self.calibrate or self.weighting == "likelihood"):
-            raise InputError(
-                "validation",
-                expected="held-out labels for calibrate or weighting='likelihood'",
-                got="'none'",
-                fix="Use validation='dynamic', 'constant' or Fixed(items, labels).",
-            )
 
     def _architecture(self) -> Architecture:
         if isinstance(self.network, Architecture):
@@ -209,9 +205,7 @@ class ImageClassifier:
             told = np.concatenate([self._probs(block)[e] for block in torch.split(images, self.rows)]).astype(
                 np.float64
             )
-            if self.calibrate:
-                self._temperatures[e] = fitted_temperature(told, plan.labels[part])
-            scores[e] = log_likelihood(at_temperature(told, self._temperatures[e]), plan.labels[part])
+            self._temperatures[e], scores[e] = judged(told, plan.labels[part], self.calibrate)
         if self.weighting == "likelihood":
             self._weights = likelihood_weights(scores)
 
