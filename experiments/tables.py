@@ -3,7 +3,8 @@
 For each experiment, model and batch size: the mean of the weighted F1 over the curve on each dataset with the paired
 difference to random (mean and standard error over seeds), and the wins and losses of the paper's count; then that
 count over all settings of the experiment, in F1 and accuracy. With `--saving` also the share of random's labels that is
-saved, with its bootstrap interval over seeds ("no": random's last score is not reached).
+saved, with its bootstrap interval over seeds ("no": random's last score is not reached). With `--together` that count
+over all the experiments named, as for the four batch sizes: tables.py tiny-batches small-batches main --together
 """
 
 import shutil
@@ -83,10 +84,29 @@ def main(names: list[str], with_saving: bool) -> None:
             places = [place for place in results.curves if (place.model, place.batch_size) == (model, size)]
             seeds = max(len(curve.seeds) for place in places for curve in results.curves[place].values())
             sys.stdout.write(f"\n{name}: {model}, B = {size}, {seeds} seeds\n\n{block(results, places, with_saving)}\n")
-        for metric in (METRIC, "accuracy"):
-            sys.stdout.write(f"\n{name}: all settings\n\n{matrix(results, metric)}\n")
+        write_matrices(name, results)
+
+
+def write_matrices(what: str, results: Results) -> None:
+    for metric in (METRIC, "accuracy"):
+        sys.stdout.write(f"\n{what}: all settings\n\n{matrix(results, metric)}\n")
+
+
+def joined(names: list[str]) -> Results:
+    """The curves of several experiments that have no setting in common."""
+    curves: dict[Setting, dict[str, Curve]] = {}
+    for name in names:
+        found = results_of(RESULTS / f"{name}.parquet")
+        if twice := curves.keys() & found.curves.keys():
+            sys.exit(f"{name}: expected settings that no other of {names} has, got {sorted(map(str, twice))[0]} again")
+        curves |= found.curves
+    return Results(curves, found.metrics)
 
 
 if __name__ == "__main__":
     given = [word for word in sys.argv[1:] if not word.startswith("-")]
-    main(given or sorted(path.stem for path in RESULTS.glob("*.parquet")), "--saving" in sys.argv)
+    named = given or sorted(path.stem for path in RESULTS.glob("*.parquet"))
+    if "--together" in sys.argv:
+        write_matrices(" + ".join(named), joined(named))
+    else:
+        main(named, "--saving" in sys.argv)
