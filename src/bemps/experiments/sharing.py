@@ -23,7 +23,7 @@ def share(forms: set[tuple[str, str]], datasets: Mapping[str, Dataset], out: Pat
         material.write(dataset, folder, sources.fingerprint(dataset))
         if (name, material.PLAIN) in forms:
             material.write_plain(folder)
-    for name, form in sorted(forms):
+    for name, form in sorted(forms, reverse=True):  # minilm-words before minilm, whose vectors it holds
         if form == material.IMAGES:
             material.require_images(material.folder_of(out, name))
         elif form != material.PLAIN:
