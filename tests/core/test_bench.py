@@ -1,8 +1,10 @@
 """The benchmarks measure what they say, at small sizes."""
 
 import numpy as np
+import pytest
 
 import bemps
+from bemps import baselines
 from bemps.bench import broadcast, core
 from bemps.bench.measuring import Row, ensemble, peak_bytes
 
@@ -13,6 +15,15 @@ def test_the_plain_form_is_the_gain_plus_a_constant_for_each_point():
         difference = plain(probs, points) - 4 * ours
         assert np.allclose(difference, difference[0])
     assert broadcast.core_log(probs, points).shape == (30, 20)
+
+
+@pytest.mark.parametrize("c", [0.0, 1.0])
+def test_the_plain_form_of_wmocu_is_a_constant_for_each_point_less_the_gain(c):
+    probs, points = ensemble(4, 30, 3).astype(np.float64), ensemble(4, 20, 3, seed=1).astype(np.float64)
+    gain = baselines.wmocu_gain(probs, points, np.full(4, 0.25), np.full(20, 0.05), c=c)
+    total = broadcast.wmocu(probs, points, c) + gain.matrix()
+    assert np.allclose(total, total[0])
+    assert gain.matrix().max() > 1e-4
 
 
 def test_rows_tell_ratios_and_memory_is_seen():

@@ -1,4 +1,5 @@
-"""The plain broadcast form of CoreMSE and CoreLog, which materialises N x K x M x E x K numbers: what we compare with.
+"""The plain broadcast forms of CoreMSE, CoreLog and WMOCU: what we compare with. The first two materialise
+N x K x M x E x K numbers, the last N x K x M x K.
 
 E members, N candidates, M estimation points, K classes. With prior weights over members, as in the authors' code: the
 distance of every member's prediction at x' to the updated one, which is the gain plus a constant for each x'.
@@ -29,3 +30,11 @@ def core_log(probs: Float[Array, "E N K"], estimation: Float[Array, "E M K"]) ->
     members = estimation.transpose(1, 0, 2)
     distance = members[None, None] * np.log(members[None, None] / _updated(probs, estimation))
     return np.einsum("nk,nkm->nm", probs.mean(0).astype(probs.dtype), distance.sum((-1, -2)))
+
+
+def wmocu(probs: Float[Array, "E N K"], estimation: Float[Array, "E M K"], c: float = 1.0) -> Float[Array, "N M"]:
+    """(1 - cK) K after the label, K = E_theta max p - max q, which the gain takes off its value before. c = 0: MOCU."""
+    posterior = (probs / probs.sum(0)).transpose(1, 2, 0)  # (N, K, E)
+    best = np.tensordot(posterior, estimation.max(2), axes=([2], [0]))  # (N, K, M)
+    regret = best - _updated(probs, estimation)[:, :, :, 0].max(-1)
+    return np.einsum("nk,nkm->nm", probs.mean(0).astype(probs.dtype), (1 - c * regret) * regret)
