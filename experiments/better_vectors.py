@@ -7,7 +7,7 @@ Labels that strategies on `minilm-words` (words-ten) need for what 526 random la
 import sys
 
 import numpy as np
-from tables import METRIC, RESULTS, results_of
+from tables import METRIC, results_of
 
 from bemps.statistics import Curve, saving
 
@@ -17,7 +17,7 @@ SHOWN = {"random": "#808080", "margin-km": "#009e73", "corelog-ties": "#e69f00"}
 
 def curves(name: str) -> dict[str, dict[str, Curve]]:
     """By dataset and strategy."""
-    return {place.dataset: found for place, found in results_of(RESULTS / f"{name}.parquet").curves.items()}
+    return {place.dataset: found for place, found in results_of(name).curves.items()}
 
 
 def table() -> str:

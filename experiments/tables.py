@@ -2,29 +2,35 @@
 
 For each experiment, model and batch size: the mean of the weighted F1 over the curve on each dataset with the paired
 difference to random (mean and standard error over seeds), and the wins and losses of the paper's count; then that
-count over all settings of the experiment, in F1 and accuracy. With `--saving` also the share of random's labels that is
-saved, with its bootstrap interval over seeds ("no": random's last score is not reached). With `--together` that count
-over all the experiments named, as for the four batch sizes: tables.py tiny-batches small-batches main --together
+count over all settings of the experiment, in F1 and accuracy.
+
+--saving    also the share of random's labels that is saved, with its bootstrap interval over seeds ("no": random's last
+            score is not reached)
+--paired    also how far each is ahead of each, seed by seed, over all settings; p before and after Holm's correction
+--together  the experiments named as one: tables.py tiny-batches small-batches main --together has the four batch sizes,
+            tables.py words-ten words-fresh --together twenty seeds
 """
 
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
 
-from bemps.statistics import Curve, Results, Setting, pairwise_matrix, read_run, saving
+from bemps.statistics import Curve, Results, Setting, paired_tests, pairwise_matrix, read_run, saving
 
 RESULTS = Path(__file__).parent / "results"
 METRIC = "f1"
 
 
-def results_of(path: Path) -> Results:
-    """The curves of a results file; one that lies alone has to look like a run."""
+def results_of(*names: str) -> Results:
+    """The curves of experiments as if they were one run; the same cell twice is refused."""
+    tables = [parquet.read_table(RESULTS / f"{name}.parquet") for name in names]
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copy(path, Path(folder) / "results.parquet")
-        return read_run(Path(folder)).results
+        parquet.write_table(pa.concat_tables(tables, promote_options="default"), Path(folder) / "results.parquet")
+        return read_run(folder).results
 
 
 def level(curve: Curve, base: Curve | None) -> str:
@@ -76,37 +82,33 @@ def matrix(results: Results, metric: str) -> str:
     return "\n".join(lines)
 
 
-def main(names: list[str], with_saving: bool) -> None:
-    for name in names:
-        results = results_of(RESULTS / f"{name}.parquet")
-        groups = sorted({(place.model, place.batch_size) for place in results.curves})
-        for model, size in groups:
-            places = [place for place in results.curves if (place.model, place.batch_size) == (model, size)]
-            seeds = max(len(curve.seeds) for place in places for curve in results.curves[place].values())
-            sys.stdout.write(f"\n{name}: {model}, B = {size}, {seeds} seeds\n\n{block(results, places, with_saving)}\n")
-        write_matrices(name, results)
+def paired(results: Results) -> str:
+    """The test over seeds for every pair, the better one first."""
+    lines = ["| ahead | behind | by (95 %) | p | corrected | seeds, settings |", "|---|---|---|---|---|---|"]
+    for test in paired_tests(results, METRIC):
+        one, other, sign = (test.first, test.second, 1) if test.difference >= 0 else (test.second, test.first, -1)
+        low, high = sorted((sign * test.low, sign * test.high))
+        by = f"{sign * test.difference:+.4f} ({low:+.4f} to {high:+.4f})".replace("0.", ".")
+        lines.append(
+            f"| {one} | {other} | {by} | {test.p:.2g} | {test.corrected:.2g} | {test.seeds}, {test.settings} |"
+        )
+    return "\n".join(lines)
 
 
-def write_matrices(what: str, results: Results) -> None:
+def write(what: str, results: Results, with_saving: bool, with_pairs: bool) -> None:
+    groups = sorted({(place.model, place.batch_size) for place in results.curves})
+    for model, size in groups:
+        places = [place for place in results.curves if (place.model, place.batch_size) == (model, size)]
+        seeds = max(len(curve.seeds) for place in places for curve in results.curves[place].values())
+        sys.stdout.write(f"\n{what}: {model}, B = {size}, {seeds} seeds\n\n{block(results, places, with_saving)}\n")
     for metric in (METRIC, "accuracy"):
         sys.stdout.write(f"\n{what}: all settings\n\n{matrix(results, metric)}\n")
-
-
-def joined(names: list[str]) -> Results:
-    """The curves of several experiments that have no setting in common."""
-    curves: dict[Setting, dict[str, Curve]] = {}
-    for name in names:
-        found = results_of(RESULTS / f"{name}.parquet")
-        if twice := curves.keys() & found.curves.keys():
-            sys.exit(f"{name}: expected settings that no other of {names} has, got {sorted(map(str, twice))[0]} again")
-        curves |= found.curves
-    return Results(curves, found.metrics)
+    if with_pairs:
+        sys.stdout.write(f"\n{what}: paired over seeds\n\n{paired(results)}\n")
 
 
 if __name__ == "__main__":
     given = [word for word in sys.argv[1:] if not word.startswith("-")]
     named = given or sorted(path.stem for path in RESULTS.glob("*.parquet"))
-    if "--together" in sys.argv:
-        write_matrices(" + ".join(named), joined(named))
-    else:
-        main(named, "--saving" in sys.argv)
+    for some in [named] if "--together" in sys.argv else [[name] for name in named]:
+        write(" + ".join(some), results_of(*some), "--saving" in sys.argv, "--paired" in sys.argv)
