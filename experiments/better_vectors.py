@@ -1,7 +1,7 @@
 """What better vectors bring, beside what a better choice of items does: experiments/better_vectors.py [FIGURE.png]
 
-Labels that strategies on `minilm-words` (words-ten) need for what 526 random labels reach on MiniLM's vectors
-(ten-seeds), as a share saved with its bootstrap interval over seeds; and, where a file is named, the curves of both.
+Labels that strategies on `minilm-words` (words-fresh) need for what 526 random labels reach on MiniLM's vectors
+(fresh), as a share saved with its bootstrap interval over seeds; and, where a file is named, the curves of both.
 """
 
 import sys
@@ -11,7 +11,7 @@ from tables import METRIC, results_of
 
 from bemps.statistics import Curve, saving
 
-BEFORE, AFTER = "ten-seeds", "words-ten"
+BEFORE, AFTER = "fresh", "words-fresh"
 SHOWN = {"random": "#808080", "margin-km": "#009e73", "corelog-ties": "#e69f00"}
 
 
