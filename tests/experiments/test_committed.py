@@ -42,15 +42,36 @@ def test_every_experiment_is_a_grid_that_can_be_run():
         assert cells(config_of(settings)), file
 
 
+def told_by(*arguments: str) -> str:
+    command = [sys.executable, FOLDER / "tables.py", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+
+
 def test_every_committed_result_belongs_to_an_experiment_and_makes_its_tables():
     results = sorted(path.stem for path in (FOLDER / "results").glob("*.parquet"))
     assert set(results) <= {path.stem for path in FOLDER.glob("*.toml")}
-    told = subprocess.run(
-        [sys.executable, FOLDER / "tables.py", *results], capture_output=True, text=True, check=True, timeout=300
-    ).stdout
+    told = told_by(*results)
     assert all(f"\n{name}: all settings\n" in told for name in results)
     ten = told.split("ten-seeds: spectral, B = 50, 10 seeds")[1].splitlines()
     assert ten[4].startswith("| margin-km | .8534 (+.0134")  # the first row of its table in docs/results.md
+
+
+def test_the_first_numbers_of_the_readme_are_those_of_the_committed_results():
+    row = next(line for line in told_by("words-fresh", "--saving").splitlines() if line.startswith("| corelog-ties"))
+    readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    shares = re.findall(r"(\d+)% \((\w+)%? to (\d+)%\)", row)  # AG NEWS, csabstruct, IMDB, SST5
+    assert len(shares) == 4
+    for share, low, high in shares:
+        said = f"{'none' if low == 'no' else low} to {high}"
+        assert re.search(
+            rf"{share} %(\*\*)? [^%]*\({'95 % interval ' if share == shares[0][0] else ''}{said}\)", readme
+        )
+
+
+def test_seeds_of_two_experiments_count_together():
+    told = told_by("words-ten", "words-fresh", "--together", "--paired")
+    assert "words-ten + words-fresh: spectral, B = 50, 20 seeds" in told
+    assert "| corelog-ties | margin-km | +.0059 (+.0031 to +.0087) | 0.00033 | 0.005 | 20, 4 |" in told
 
 
 def test_the_pages_name_experiments_that_are_there_and_are_finished():
