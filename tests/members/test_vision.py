@@ -301,6 +301,20 @@ def test_efficientnet_knows_its_classes(cifar):
     assert min(means[2:]) > 0.5, "dogs and horses"
 
 
+def test_folding_the_normalisation_changes_no_vector(cifar):
+    """What encodes images is the network of the package, whatever the batch."""
+    pytest.importorskip("efficientnet_lite_pytorch")
+    from bemps.members.backbones import EfficientNetLite0, load_efficientnet
+
+    images, _ = cifar
+    with torch.no_grad():
+        rows = Pixels(64, 3, (127.0,) * 3, (128.0,) * 3).batch(images, 0, 10)
+        expected = load_efficientnet(64).extract_features(rows).mean(dim=(2, 3)).numpy()
+    for batch in (None, 3, 10):
+        vectors = EfficientNetLite0(size=64, batch=batch, device="cpu").embeddings(images[:10])
+        np.testing.assert_allclose(vectors, expected, atol=2e-4)
+
+
 @pytest.mark.parametrize("size", [0, 33])
 def test_sizes_that_do_not_fit_are_refused(size):
     pytest.importorskip("efficientnet_lite_pytorch")

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from bemps.errors import InputError, MissingExtra
 from bemps.members.devices import pick_device
@@ -27,7 +28,7 @@ class EfficientNetLite0:
     """Vectors of length 1,280 of images: the last convolution, averaged over the image.
 
     size      side to which images are resized, a multiple of 32; 224 is that of the training, 128 is three times faster
-    batch     images at a time
+    batch     images at a time; by default as many as suit the device: their maps should stay in a processor's cache
     progress  called with (task, done, total)
     """
 
@@ -35,7 +36,7 @@ class EfficientNetLite0:
         self,
         *,
         size: int = 224,
-        batch: int = 32,
+        batch: int | None = None,
         device: str | None = None,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> None:
@@ -50,12 +51,14 @@ class EfficientNetLite0:
     def embeddings(self, items: ImageRows) -> Float[Array, "N H"]:
         """One vector for each image."""
         network, device = self._loaded(), pick_device(self.device)
+        count = self.batch or (4 if device.type == "cpu" else 64)
         pixels = Pixels(self.size, 3, (127.0,) * 3, (128.0,) * 3)
         vectors = np.empty((len(items), WIDTH), dtype=np.float32)
         done = 0
         with torch.inference_mode():
-            for images in pixels.batches(items, self.batch):
-                maps = network.extract_features(images.to(device))  # type: ignore[operator]
+            for images in pixels.batches(items, count):
+                last = images.to(device, memory_format=torch.channels_last)
+                maps = network.extract_features(last)  # type: ignore[operator]
                 vectors[done : done + len(images)] = maps.mean(dim=(2, 3)).cpu().numpy()
                 done += len(images)
                 if self.progress is not None:
@@ -66,7 +69,8 @@ class EfficientNetLite0:
         if self.size < 32 or self.size % 32:
             raise InputError("size", expected="a multiple of 32", got=str(self.size), fix="224 is the usual one.")
         if self._network is None:
-            self._network = load_efficientnet(self.size).to(pick_device(self.device))
+            network = _folded(load_efficientnet(self.size))
+            self._network = network.to(pick_device(self.device), memory_format=torch.channels_last)
         return self._network
 
 
@@ -82,6 +86,19 @@ def load_efficientnet(size: int = 224) -> nn.Module:
     network: nn.Module = package.EfficientNet.from_name(NAME, image_size=size)
     network.load_state_dict(torch.load(weights_file(), map_location="cpu", weights_only=True))
     return network.eval()
+
+
+def _folded(network: nn.Module) -> nn.Module:
+    """The same function with every normalisation folded into the convolution before it: twice as fast."""
+    for parent in list(network.modules()):
+        before, place = None, ""
+        for name, child in list(parent.named_children()):
+            if isinstance(child, nn.BatchNorm2d):
+                assert isinstance(before, nn.Conv2d)
+                setattr(parent, place, fuse_conv_bn_eval(before, child))
+                setattr(parent, name, nn.Identity())
+            before, place = child, name
+    return network
 
 
 def _installed(package: str) -> ModuleType:
