@@ -30,9 +30,12 @@ def test_the_smallest_experiment_gives_the_committed_numbers(tmp_path):
         np.testing.assert_allclose(now.mean(1), then.mean(1), atol=0.02)
 
 
-def test_every_experiment_is_a_grid_that_can_be_run():
+def test_every_experiment_is_a_grid_that_can_be_run(data_dir, tmp_path, monkeypatch):
     from bemps.experiments.grid import cells
 
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BEMPS_DATA", str(data_dir))
+    subprocess.run([sys.executable, FOLDER / "some_classes.py"], check=True, timeout=300)  # the files of some-classes
     files = sorted(FOLDER.glob("*.toml"))
     assert len(files) > 10
     for file in files:

@@ -82,12 +82,13 @@ def adapted(**options):
 
 
 def test_an_adapted_head_learns_from_the_pool():
-    source = adapted()
+    source = adapted(recipe=Recipe(learning_rate=1e-2, epochs=20, patience=None))
     rows = source.surprisal(TEXTS)
     assert rows.shape == (24, 64)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
-    epochs = source.history.epochs
-    assert epochs[-1].train_loss < epochs[0].train_loss
+    # each epoch masks other words, and each process learns another vocabulary: single losses are noisy
+    losses = [epoch.train_loss for epoch in source.history.epochs]
+    assert np.mean(losses[10:]) < np.mean(losses[:2])
     assert source.frequency_loss > 0
 
 
