@@ -31,4 +31,5 @@ def main() -> None:
             sys.stdout.write(f"{size} classes, {part}: {len(rows)} rows\n")
 
 
-main()
+if __name__ == "__main__":
+    main()
