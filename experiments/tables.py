@@ -3,14 +3,9 @@
 For each experiment, model and batch size: the mean of the weighted F1 over the curve on each dataset with the paired
 difference to random (mean and standard error over seeds), and the wins and losses of the paper's count; then that
 count over all settings of the experiment, in F1 and accuracy.
-
---saving    also the share of random's labels that is saved, with its bootstrap interval over seeds ("no": random's last
-            score is not reached)
---paired    also how far each is ahead of each, seed by seed, over all settings; p before and after Holm's correction
---together  the experiments named as one: tables.py tiny-batches small-batches main --together has the four batch sizes,
-            tables.py words-ten words-fresh --together twenty seeds
 """
 
+import argparse
 import sys
 import tempfile
 from pathlib import Path
@@ -108,7 +103,29 @@ def write(what: str, results: Results, with_saving: bool, with_pairs: bool) -> N
 
 
 if __name__ == "__main__":
-    given = [word for word in sys.argv[1:] if not word.startswith("-")]
-    named = given or sorted(path.stem for path in RESULTS.glob("*.parquet"))
-    for some in [named] if "--together" in sys.argv else [[name] for name in named]:
-        write(" + ".join(some), results_of(*some), "--saving" in sys.argv, "--paired" in sys.argv)
+    there = sorted(path.stem for path in RESULTS.glob("*.parquet"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", nargs="*", help=f"of an experiment; all of them if none is given: {', '.join(there)}")
+    parser.add_argument(
+        "--saving",
+        action="store_true",
+        help="also the share of random's labels that is saved, with its bootstrap interval over seeds "
+        '("no": random\'s last score is not reached)',
+    )
+    parser.add_argument(
+        "--paired",
+        action="store_true",
+        help="also how far each is ahead of each, seed by seed, over all settings; p before and after Holm",
+    )
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="the experiments named as one: tiny-batches small-batches main alps have the four batch sizes, "
+        "words-ten words-fresh twenty seeds",
+    )
+    given = parser.parse_args()
+    if unknown := sorted(set(given.name) - set(there)):
+        parser.error(f"no results of {', '.join(unknown)}; there are {', '.join(there)}")
+    named = given.name or there
+    for some in [named] if given.together else [[name] for name in named]:
+        write(" + ".join(some), results_of(*some), given.saving, given.paired)
