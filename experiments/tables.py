@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from bemps.statistics import Curve, Results, Setting, paired_tests, pairwise_matrix, read_run, saving
+from bemps.statistics import METRICS, Curve, Results, Setting, paired_tests, pairwise_matrix, read_run, saving
 
 RESULTS = Path(__file__).parent / "results"
 METRIC = "f1"
@@ -28,38 +28,38 @@ def results_of(*names: str) -> Results:
         return read_run(folder).results
 
 
-def level(curve: Curve, base: Curve | None) -> str:
+def level(curve: Curve, base: Curve | None, metric: str) -> str:
     """Mean over the curve, and the paired difference to random where there is one."""
-    mean = f"{curve.of(METRIC).mean():.4f}".removeprefix("0")
+    mean = f"{curve.of(metric).mean():.4f}".removeprefix("0")
     if base is None or base is curve:
         return mean
     seeds = sorted(set(curve.seeds) & set(base.seeds))
-    gaps = curve.of(METRIC, seeds).mean(1) - base.of(METRIC, seeds).mean(1)
+    gaps = curve.of(metric, seeds).mean(1) - base.of(metric, seeds).mean(1)
     error = f" ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.4f}" if len(gaps) > 1 else ""
     return f"{mean} ({gaps.mean():+.4f}{error})".replace("0.", ".")
 
 
-def saved(curve: Curve, base: Curve) -> str:
-    found = saving(curve, base, METRIC, np.random.default_rng(0))
+def saved(curve: Curve, base: Curve, metric: str) -> str:
+    found = saving(curve, base, metric, np.random.default_rng(0))
     share, low, high = (
         "no" if not np.isfinite(value) else f"{value:.0%}" for value in (found.share, found.low, found.high)
     )
     return f"{share} ({low} to {high})"
 
 
-def block(results: Results, settings: list[Setting], with_saving: bool) -> str:
+def block(results: Results, settings: list[Setting], metric: str, with_saving: bool) -> str:
     """One table: a row for each contestant, a column for each dataset."""
     datasets = [place.dataset for place in settings]
-    count = pairwise_matrix(results, METRIC, settings).ranked()
+    count = pairwise_matrix(results, metric, settings).ranked()
     lines = ["| strategy | " + " | ".join(datasets) + " | wins | losses |", "|---|" + "---|" * (len(datasets) + 2)]
     for name, wins, losses in zip(count.names, count.totals, count.wins.sum(0), strict=True):
         cells = []
         for place in settings:
             curves = results.curves[place]
             base = curves.get("random")
-            cell = level(curves[name], base) if name in curves else ""
+            cell = level(curves[name], base, metric) if name in curves else ""
             if with_saving and cell and base is not None and name != "random":
-                cell += f", {saved(curves[name], base)}"
+                cell += f", {saved(curves[name], base, metric)}"
             cells.append(cell)
         lines.append(f"| {name} | {' | '.join(cells)} | {wins} | {losses} |")
     return "\n".join(lines)
@@ -77,10 +77,10 @@ def matrix(results: Results, metric: str) -> str:
     return "\n".join(lines)
 
 
-def paired(results: Results) -> str:
+def paired(results: Results, metric: str) -> str:
     """The test over seeds for every pair, the better one first."""
     lines = ["| ahead | behind | by (95 %) | p | corrected | seeds, settings |", "|---|---|---|---|---|---|"]
-    for test in paired_tests(results, METRIC):
+    for test in paired_tests(results, metric):
         one, other, sign = (test.first, test.second, 1) if test.difference >= 0 else (test.second, test.first, -1)
         low, high = sorted((sign * test.low, sign * test.high))
         by = f"{sign * test.difference:+.4f} ({low:+.4f} to {high:+.4f})".replace("0.", ".")
@@ -90,22 +90,26 @@ def paired(results: Results) -> str:
     return "\n".join(lines)
 
 
-def write(what: str, results: Results, with_saving: bool, with_pairs: bool) -> None:
+def write(what: str, results: Results, metric: str, with_saving: bool, with_pairs: bool) -> None:
     groups = sorted({(place.model, place.batch_size) for place in results.curves})
     for model, size in groups:
         places = [place for place in results.curves if (place.model, place.batch_size) == (model, size)]
         seeds = max(len(curve.seeds) for place in places for curve in results.curves[place].values())
-        sys.stdout.write(f"\n{what}: {model}, B = {size}, {seeds} seeds\n\n{block(results, places, with_saving)}\n")
-    for metric in (METRIC, "accuracy"):
-        sys.stdout.write(f"\n{what}: all settings\n\n{matrix(results, metric)}\n")
+        sys.stdout.write(
+            f"\n{what}: {model}, B = {size}, {seeds} seeds\n\n{block(results, places, metric, with_saving)}\n"
+        )
+    for measure in (METRIC, "accuracy") if metric == METRIC else (metric,):
+        sys.stdout.write(f"\n{what}: all settings\n\n{matrix(results, measure)}\n")
     if with_pairs:
-        sys.stdout.write(f"\n{what}: paired over seeds\n\n{paired(results)}\n")
+        sys.stdout.write(f"\n{what}: paired over seeds\n\n{paired(results, metric)}\n")
 
 
 if __name__ == "__main__":
     there = sorted(path.stem for path in RESULTS.glob("*.parquet"))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="*", help=f"of an experiment; all of them if none is given: {', '.join(there)}")
+    measures = [metric.name for metric in METRICS.values() if metric.better]
+    parser.add_argument("--metric", default=METRIC, choices=measures, help="in place of weighted F1 and accuracy")
     parser.add_argument(
         "--saving",
         action="store_true",
@@ -128,4 +132,4 @@ if __name__ == "__main__":
         parser.error(f"no results of {', '.join(unknown)}; there are {', '.join(there)}")
     named = given.name or there
     for some in [named] if given.together else [[name] for name in named]:
-        write(" + ".join(some), results_of(*some), given.saving, given.paired)
+        write(" + ".join(some), results_of(*some), given.metric, given.saving, given.paired)
