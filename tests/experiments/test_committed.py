@@ -1,5 +1,6 @@
 """The committed results: the smallest experiment, run again, gives its numbers."""
 
+import os
 import re
 import subprocess
 import sys
@@ -73,6 +74,21 @@ def test_seeds_of_two_experiments_count_together():
     told = told_by("words-ten", "words-fresh", "--together", "--paired")
     assert "words-ten + words-fresh: spectral, B = 50, 20 seeds" in told
     assert "| corelog-ties | margin-km | +.0059 (+.0031 to +.0087) | 0.00033 | 0.005 | 20, 4 |" in told
+
+
+def test_the_figures_are_drawn_from_the_committed_results(tmp_path):
+    command = [sys.executable, FOLDER / "figures.py", tmp_path]
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    subprocess.run(command, check=True, timeout=300, cwd=tmp_path, env=environment)  # no runs/analysis here
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {f"results-{name}.png" for name in ("curves", "batches", "ece", "others")}
+
+
+def test_a_measure_that_is_better_when_lower_is_counted_so():
+    told = told_by("words-fresh", "--metric", "brier").split("| brier |")[1]
+    first, *_, last = [line for line in told.splitlines()[2:] if line]
+    assert first.startswith("| corelog-ties |")
+    assert last.startswith("| random | 0 | 0 | 0 | 0 | 0 | 0 | 0 |")
 
 
 def test_the_pages_name_experiments_that_are_there_and_are_finished():
