@@ -6,8 +6,7 @@ rounds), and the paired difference to one label at a time with its standard erro
 
 import sys
 
-import numpy as np
-from tables import METRIC, results_of
+from tables import METRIC, results_of, with_error
 
 from bemps.statistics import Curve, area_under_curve
 from bemps.types import Array
@@ -25,11 +24,10 @@ def main() -> None:
     for dataset in sorted({dataset for dataset, _ in found}):
         for name in found[dataset, sizes[0]]:
             single = areas(found[dataset, sizes[0]][name])
-            cells = [f"{single.mean():.4f}"]
+            cells = [f"{single.mean():.4f}".removeprefix("0")]
             for size in sizes[1:]:
-                gaps = areas(found[dataset, size][name]) - single
-                cells.append(f"{gaps.mean():+.4f} ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.4f}")
-            lines.append(f"| {dataset}, {name} | " + " | ".join(cells).replace("0.", ".") + " |")
+                cells.append(with_error((areas(found[dataset, size][name]) - single).tolist()))
+            lines.append(f"| {dataset}, {name} | " + " | ".join(cells) + " |")
     sys.stdout.write("\n".join(lines) + "\n")
 
 

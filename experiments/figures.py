@@ -18,9 +18,11 @@ from pyarrow import parquet
 from tables import METRIC, results_of
 
 from bemps.statistics import METRICS, Curve, Results
+from bemps.types import Array
 
 ANALYSIS = Path("runs/analysis")
 TEXTS = ("ag_news", "csabstruct", "imdb", "sst5")
+MAPPED = ("csabstruct", "sst5")
 REGIONS = ("easy", "medium", "hard", "impossible")
 COLOURS = {
     "random": "#808080", "margin": "#56b4e9", "margin-km": "#0072b2", "badge": "#cc79a7", "bald": "#b09c00",
@@ -47,6 +49,11 @@ def plot(axis: Any, curves: dict[str, Curve], metric: str, shown: tuple[str, ...
             values = curves[name].of(metric).mean(0)
             axis.plot(curves[name].labels, values, color=COLOURS[name], label=name, lw=2 if name == "random" else 1.3)
     axis.grid(alpha=0.25)
+
+
+def so_far(values: Array) -> Array:
+    """Running means."""
+    return values.cumsum() / np.arange(1, len(values) + 1)
 
 
 def finish(figure: Any, path: Path) -> None:
@@ -86,8 +93,7 @@ def batch_sizes(folder: Path) -> None:
             base = curves["random"].of(METRIC).mean(0)
             for name in SHOWN:
                 gaps = curves[name].of(METRIC).mean(0) - base
-                means = gaps.cumsum() / np.arange(1, len(gaps) + 1)
-                axis.plot(curves[name].labels, means, color=COLOURS[name], label=name, lw=1.3)
+                axis.plot(curves[name].labels, so_far(gaps), color=COLOURS[name], label=name, lw=1.3)
             axis.grid(alpha=0.25)
             axes[0, column].set_title(dataset)
         axes[row, 0].set_ylabel(f"B = {size}: F1 over random")
@@ -101,9 +107,7 @@ def running_ece(folder: Path) -> None:
         curves = place(results[0], dataset, 50) | place(results[1], dataset, 50)
         for name in SHOWN:
             values = curves[name].of("ece").mean(0)
-            axis.plot(
-                curves[name].labels, values.cumsum() / np.arange(1, len(values) + 1), color=COLOURS[name], label=name
-            )
+            axis.plot(curves[name].labels, so_far(values), color=COLOURS[name], label=name)
         axis.set(title=dataset, xlabel="labels")
         axis.grid(alpha=0.25)
     axes[0].set_ylabel("running mean of the ECE")
@@ -138,16 +142,12 @@ def read(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def map_of(dataset: str) -> list[dict[str, str]]:
-    return read(f"data_map-{dataset}.csv")
-
-
 def acquired(folder: Path) -> None:
     """The share of each region in all that a rule acquired, as bars, beside its share of the pool; and as a table."""
     rows = parquet.read_table(ANALYSIS / "acquired.parquet").to_pylist()
     figure, axes = plt.subplots(2, 4, figsize=(14, 9), layout="constrained", sharey=True)
-    for upper, dataset in zip(axes, ("csabstruct", "sst5"), strict=True):
-        region = {row["id"]: row["region"] for row in map_of(dataset)}
+    for upper, dataset in zip(axes, MAPPED, strict=True):
+        region = {row["id"]: row["region"] for row in read(f"data_map-{dataset}.csv")}
         pool = Counter(region.values())
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for row in rows:
@@ -167,8 +167,8 @@ def acquired(folder: Path) -> None:
 
 def data_maps(folder: Path) -> None:
     figure, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
-    for axis, dataset in zip(axes, ("csabstruct", "sst5"), strict=True):
-        rows = map_of(dataset)
+    for axis, dataset in zip(axes, MAPPED, strict=True):
+        rows = read(f"data_map-{dataset}.csv")
         for number, kind in enumerate(REGIONS):
             inside = [row for row in rows if row["region"] == kind]
             across = [float(row["variability"]) for row in inside]
@@ -207,5 +207,5 @@ if __name__ == "__main__":
     if (ANALYSIS / "report").is_dir():
         acquired(target)
         data_maps(target)
-        for dataset in ("csabstruct", "sst5"):
+        for dataset in MAPPED:
             projection(dataset, target)

@@ -1,13 +1,14 @@
 """The tables of docs/results.md from the committed results: python experiments/tables.py [name ...]
 
 For each experiment, model and batch size: the mean of the weighted F1 over the curve on each dataset with the paired
-difference to random (mean and standard error over seeds), and the wins and losses of the paper's count; then that
-count over all settings of the experiment, in F1 and accuracy.
+difference to random (mean and standard error over seeds), that difference over all datasets, and the wins and losses of
+the paper's count; then that count over all settings of the experiment, in F1 and accuracy.
 """
 
 import argparse
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -33,10 +34,30 @@ def level(curve: Curve, base: Curve | None, metric: str) -> str:
     mean = f"{curve.of(metric).mean():.4f}".removeprefix("0")
     if base is None or base is curve:
         return mean
+    return f"{mean} ({with_error(list(gaps(curve, base, metric).values()))})"
+
+
+def gaps(curve: Curve, base: Curve, metric: str) -> dict[int, float]:
+    """How far the mean over the curve is above that of the other, by seed."""
     seeds = sorted(set(curve.seeds) & set(base.seeds))
-    gaps = curve.of(metric, seeds).mean(1) - base.of(metric, seeds).mean(1)
-    error = f" ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.4f}" if len(gaps) > 1 else ""
-    return f"{mean} ({gaps.mean():+.4f}{error})".replace("0.", ".")
+    found = curve.of(metric, seeds).mean(1) - base.of(metric, seeds).mean(1)
+    return dict(zip(seeds, found.tolist(), strict=True))
+
+
+def with_error(values: list[float]) -> str:
+    """The mean, and its standard error where there are several."""
+    error = f" ± {np.std(values, ddof=1) / np.sqrt(len(values)):.4f}" if len(values) > 1 else ""
+    return f"{np.mean(values):+.4f}{error}".replace("0.", ".")
+
+
+def mean_gap(results: Results, settings: Iterable[Setting], name: str, metric: str) -> str:
+    """The difference to random averaged over settings, with its error over the seeds that all of them have."""
+    places = [results.curves[place] for place in settings]
+    found = [gaps(curves[name], curves["random"], metric) for curves in places if {name, "random"} <= curves.keys()]
+    if name == "random" or not found:
+        return ""
+    seeds = sorted(set.intersection(*map(set, found)))
+    return with_error([float(np.mean([gap[seed] for gap in found])) for seed in seeds]) if seeds else ""
 
 
 def saved(curve: Curve, base: Curve, metric: str) -> str:
@@ -51,7 +72,10 @@ def block(results: Results, settings: list[Setting], metric: str, with_saving: b
     """One table: a row for each contestant, a column for each dataset."""
     datasets = [place.dataset for place in settings]
     count = pairwise_matrix(results, metric, settings).ranked()
-    lines = ["| strategy | " + " | ".join(datasets) + " | wins | losses |", "|---|" + "---|" * (len(datasets) + 2)]
+    lines = [
+        "| strategy | " + " | ".join([*datasets, "mean", "wins", "losses"]) + " |",
+        "|---|" + "---|" * (len(datasets) + 3),
+    ]
     for name, wins, losses in zip(count.names, count.totals, count.wins.sum(0), strict=True):
         cells = []
         for place in settings:
@@ -61,6 +85,7 @@ def block(results: Results, settings: list[Setting], metric: str, with_saving: b
             if with_saving and cell and base is not None and name != "random":
                 cell += f", {saved(curves[name], base, metric)}"
             cells.append(cell)
+        cells.append(mean_gap(results, settings, name, metric))
         lines.append(f"| {name} | {' | '.join(cells)} | {wins} | {losses} |")
     return "\n".join(lines)
 
@@ -69,11 +94,12 @@ def matrix(results: Results, metric: str) -> str:
     """The paper's matrix, summed over all settings."""
     count = pairwise_matrix(results, metric).ranked()
     lines = [
-        f"| {metric} | " + " | ".join(count.names) + " | wins | losses |",
-        "|---|" + "---|" * (len(count.names) + 2),
+        f"| {metric} | " + " | ".join(count.names) + " | wins | losses | against random |",
+        "|---|" + "---|" * (len(count.names) + 3),
     ]
     for name, row, wins, losses in zip(count.names, count.wins, count.totals, count.wins.sum(0), strict=True):
-        lines.append(f"| {name} | {' | '.join(map(str, row))} | {wins} | {losses} |")
+        ahead = mean_gap(results, results.curves, name, metric)
+        lines.append(f"| {name} | {' | '.join(map(str, row))} | {wins} | {losses} | {ahead} |")
     return "\n".join(lines)
 
 
