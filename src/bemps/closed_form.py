@@ -3,6 +3,8 @@
 N candidates, L labelled items, M estimation points, H features, K classes.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -69,7 +71,7 @@ def ties(
 
     1. Candidates are the max(floor n, N doubt^power) smallest margins, doubt = mean(1 - max q): few where the model is
        mostly sure and a wrong answer is near a boundary, nearly all where it doubts everything.
-    2. Closed-form CoreLog on smoothed embeddings (`smoothed`), not on the features of the model: what the model made
+    2. Closed-form CoreLog on smoothed embeddings (`smoothing`), not on the features of the model: what the model made
        of a few labels should not decide alone which items are alike.
     3. Estimation points weigh v_m = sum_k q[m,k] / mean_m q[m,k], so that rare classes count as much as common ones.
     """
@@ -77,22 +79,22 @@ def ties(
     vectors, labelled = context.representation()
     if labelled is None:
         labelled = context.need("labelled_embeddings")
-    features, labelled_features = smoothed(vectors, labelled)
-    white = _whitener(context, q, labelled_features, l2, temperature)
-    here = laplace.Linear((features @ white).astype(np.float32), q)
-    there = here[context.sample(checks.whole(estimation_size, "estimation_size", 1))]
+    smooth = smoothing(vectors)
+    white = _whitener(context, q, smooth(labelled), l2, temperature)
+    points = context.sample(checks.whole(estimation_size, "estimation_size", 1))
     size = max(
         checks.within(floor, "floor", 1) * context.n, context.size * _doubt(q) ** checks.within(power, "power", 0)
     )
     kept = _smallest_margins(context, int(np.ceil(size)))
+    here, there = (
+        laplace.Linear((smooth(vectors[rows]) @ white).astype(np.float32), q[rows]) for rows in (kept, points)
+    )
     weights = _balanced(there.q) if balance else None
-    picks, values = laplace.greedy_batch(here[kept], there, context.n, "log", weights)
+    picks, values = laplace.greedy_batch(here, there, context.n, "log", weights)
     return Selection(kept[picks], values)
 
 
-def smoothed(
-    vectors: Float[Array, "N J"], labelled: Float[Array, "L J"]
-) -> tuple[Float[Array, "N H"], Float[Array, "L H"]]:
+def smoothing(vectors: Float[Array, "N J"]) -> Callable[[Float[Array, "n J"]], Float[Array, "n H"]]:
     """Vectors centred, each principal component times its standard deviation, of RMS norm 2.5 on the pool, and a bias.
 
     Directions in which the pool hardly varies say little about it; beyond 99.9 % of the squared norm they are dropped.
@@ -102,15 +104,15 @@ def smoothed(
     variance, directions = np.linalg.eigh((centred.T @ centred).astype(np.float64) / len(vectors))
     variance, directions = np.maximum(variance[::-1], 0.0), directions[:, ::-1]
     energy = np.cumsum(variance**2)  # of each component times its standard deviation, squared
-    if energy[-1] == 0:
-        return np.full((len(vectors), 1), NORM * BIAS), np.full((len(labelled), 1), NORM * BIAS)
-    kept = int(np.searchsorted(energy, KEPT * energy[-1])) + 1
-    matrix = directions[:, :kept] * (NORM * np.sqrt(variance[:kept] / energy[-1]))
-    rows = (np.full((len(part), kept + 1), NORM * BIAS) for part in (vectors, labelled))
-    features, labelled_features = rows
-    features[:, :-1] = centred @ matrix.astype(np.float32)
-    labelled_features[:, :-1] = (labelled - mean) @ matrix
-    return features, labelled_features
+    kept = int(np.searchsorted(energy, KEPT * energy[-1])) + 1 if energy[-1] > 0 else 0
+    matrix = (directions[:, :kept] * (NORM * np.sqrt(variance[:kept] / (energy[-1] or 1.0)))).astype(np.float32)
+
+    def smooth(rows: Float[Array, "n J"]) -> Float[Array, "n H"]:
+        features = np.full((len(rows), kept + 1), NORM * BIAS)
+        features[:, :-1] = (rows - mean).astype(np.float32) @ matrix
+        return features
+
+    return smooth
 
 
 def _whitener(

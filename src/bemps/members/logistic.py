@@ -8,6 +8,7 @@ There the Hessian is nearly diagonal, which makes L-BFGS and conjugate gradients
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -26,13 +27,18 @@ RANK_TOLERANCE = 1e-12  # of the largest squared singular value; smaller ones ar
 class Axes:
     """The labelled features in their own principal axes: `H = Z V^T`, `Z^T Z = diag(squares)`."""
 
+    features: Float[Array, "L H"]
     Z: Float[Array, "L R"]
-    V: Float[Array, "H R"]
     squares: Float[Array, " R"]
+
+    @cached_property
+    def V(self) -> Float[Array, "H R"]:
+        """Made when asked for: the priors that are compared in every fit need the axes of all, this of one alone."""
+        return self.features.T @ (self.Z / self.squares)
 
     def scaled(self, norm: float) -> "Axes":
         """The axes of `norm` times the features."""
-        return Axes(norm * self.Z, self.V, norm**2 * self.squares)
+        return Axes(norm * self.features, norm * self.Z, norm**2 * self.squares)
 
 
 def softmax(logits: Float[Array, "*any K"]) -> Float[Array, "*any K"]:
@@ -55,10 +61,7 @@ def principal_axes(features: Float[Array, "L H"]) -> Axes:
     squares, vectors = np.linalg.eigh(gram)
     kept = squares > RANK_TOLERANCE * max(float(squares[-1]), np.finfo(np.float64).tiny)
     squares, vectors = squares[kept], vectors[:, kept]
-    if L >= H:
-        return Axes(features @ vectors, vectors, squares)
-    roots = np.sqrt(squares)
-    return Axes(vectors * roots, features.T @ (vectors / roots), squares)
+    return Axes(features, features @ vectors if L >= H else vectors * np.sqrt(squares), squares)
 
 
 def map_weights(

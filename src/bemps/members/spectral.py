@@ -93,13 +93,29 @@ class Spectrum:
 
     def map(self, alpha: float, recipe: Recipe) -> SpectralMap:
         """The map with this alpha. Without variation only the bias is left."""
+        stretch = self._stretch(alpha, recipe)
+        return SpectralMap(self.mean, self.directions[:, : len(stretch)] * stretch, recipe.bias)
+
+    def along(self, vectors: Float[Array, "N D"]) -> Float[Array, "N R"]:
+        """How far each vector lies along each direction: what the features of every alpha are made of."""
+        return (vectors - self.mean) @ self.directions
+
+    def features(self, along: Float[Array, "N R"], alpha: float, recipe: Recipe) -> Float[Array, "N H"]:
+        """`map(alpha, recipe)(vectors)` from `along(vectors)`."""
+        stretch = self._stretch(alpha, recipe)
+        rows = np.full((len(along), len(stretch) + 1), recipe.bias)
+        np.multiply(along[:, : len(stretch)], stretch, out=rows[:, :-1])
+        return rows
+
+    def _stretch(self, alpha: float, recipe: Recipe) -> Float[Array, " J"]:
+        """What the directions that are kept are multiplied by."""
         # E|z|^2 along a direction is sd^2 sd^(2 alpha)
         energy = np.cumsum(self.variance ** (1 + alpha))
         if len(energy) == 0:
-            return SpectralMap(self.mean, np.zeros((len(self.mean), 0)), recipe.bias)
+            return energy
         kept = int(np.searchsorted(energy, recipe.kept * energy[-1])) + 1
-        stretch = self.variance[:kept] ** (alpha / 2) / np.sqrt(energy[-1])
-        return SpectralMap(self.mean, self.directions[:, :kept] * stretch, recipe.bias)
+        stretch: Array = self.variance[:kept] ** (alpha / 2) / np.sqrt(energy[-1])
+        return stretch
 
 
 def spectrum_of(pool: Float[Array, "N D"]) -> Spectrum:

@@ -57,24 +57,33 @@ def choose(
     alphas = ALPHAS if recipe.alpha is None else np.array([recipe.alpha])
     norms = NORMS if recipe.norm is None else np.array([recipe.norm])
     alpha, norm = USUAL_ALPHA, USUAL_NORM
-    spectrum = _spectrum(pool, vectors, labels, C, recipe)
+    view = _view([_View(spectrum, vectors, recipe) for spectrum in pool], labels, C)
     if C > 1 and len(alphas) * len(norms) > 1:
-        axes = (principal_axes(spectrum.map(float(alpha), recipe)(vectors)) for alpha in alphas)
-        found = np.stack([scores(unit, labels, C, norms) for unit in axes])
+        found = np.stack([scores(view.axes(float(alpha)), labels, C, norms) for alpha in alphas])
         weights = _weights(found + ALPHA_COST * alphas[:, None] * np.log(max(len(labels) / FEW, 1.0)))
         alpha, norm = float(weights.sum(axis=1) @ alphas), float(np.exp(weights.sum(axis=0) @ np.log(norms)))
-    made = spectrum.map(alpha if recipe.alpha is None else recipe.alpha, recipe)
-    return Chosen(made, principal_axes(made(vectors)), norm if recipe.norm is None else recipe.norm)
+    alpha = alpha if recipe.alpha is None else recipe.alpha
+    return Chosen(view.spectrum.map(alpha, recipe), view.axes(alpha), norm if recipe.norm is None else recipe.norm)
 
 
-def _spectrum(
-    pool: Sequence[Spectrum], vectors: Float[Array, "L D"], labels: Int[Array, " L"], C: int, recipe: Recipe
-) -> Spectrum:
+class _View:
+    """The labelled items in one spectrum: projected once, the axes of each alpha made once."""
+
+    def __init__(self, spectrum: Spectrum, vectors: Float[Array, "L D"], recipe: Recipe) -> None:
+        self.spectrum, self._along, self._recipe = spectrum, spectrum.along(vectors), recipe
+        self._made: dict[float, Axes] = {}
+
+    def axes(self, alpha: float) -> Axes:
+        if alpha not in self._made:
+            self._made[alpha] = principal_axes(self.spectrum.features(self._along, alpha, self._recipe))
+        return self._made[alpha]
+
+
+def _view(pool: Sequence[_View], labels: Int[Array, " L"], C: int) -> _View:
     """That of the share of the second view which suits the labels."""
     if len(pool) == 1 or C == 1:
         return pool[len(pool) // 2]
-    axes = (principal_axes(spectrum.map(0.0, recipe)(vectors)) for spectrum in pool)
-    weights = _weights(np.stack([scores(unit, labels, C) for unit in axes])).sum(axis=1)
+    weights = _weights(np.stack([scores(one.axes(0.0), labels, C) for one in pool])).sum(axis=1)
     return pool[int(np.rint(weights @ np.arange(len(pool))))]
 
 
