@@ -1,8 +1,9 @@
 """The figures of docs/results.md: python experiments/figures.py FOLDER
 
 From the committed results: learning curves, what each rule gains at every batch size, the running mean of the ECE, and
-the curves of the other experiments. From runs/analysis after `bemps report runs/analysis`, where it is there: what is
-acquired of each region of the data map, the maps, and t-SNEs of the two pools.
+the curves of the other experiments and of the ablations. From runs/analysis after `bemps report runs/analysis`, where
+it is there: what is acquired of each region of the data map, the maps, and t-SNEs of the two pools; from
+runs/analysis-sizes likewise a t-SNE with batches of 5, 10 and 50.
 """
 
 import csv
@@ -20,7 +21,7 @@ from tables import METRIC, results_of
 from bemps.statistics import METRICS, Curve, Results
 from bemps.types import Array
 
-ANALYSIS = Path("runs/analysis")
+ANALYSIS, SIZES = Path("runs/analysis"), Path("runs/analysis-sizes")
 TEXTS = ("ag_news", "csabstruct", "imdb", "sst5")
 MAPPED = ("csabstruct", "sst5")
 REGIONS = ("easy", "medium", "hard", "impossible")
@@ -136,9 +137,33 @@ def others(folder: Path) -> None:
     finish(figure, folder / "results-others.png")
 
 
-def read(name: str) -> list[dict[str, str]]:
-    """A table of the report of runs/analysis."""
-    with (ANALYSIS / "report" / name).open(newline="") as file:
+def ablations(folder: Path) -> None:
+    """CoreMSE by batch size; batch rules; validation sets: the paper's three figures, on the sets that are mapped."""
+    figure, axes = plt.subplots(2, 3, figsize=(14, 7.5), layout="constrained", sharey="row")
+    sizes, rules = results_of("ablation-size"), results_of("ten-seeds", "topk")
+    held, epochs = results_of("ablation-validation"), results_of("ablation-epochs")
+    for row, dataset in zip(axes, MAPPED, strict=True):
+        batches = place(rules, dataset, 50)
+        trained = place(held, dataset, 50) | place(epochs, dataset, 50)
+        panels = (
+            {f"B = {size}": place(sizes, dataset, size)["coremse"] for size in (1, 5, 10, 50, 100)},
+            {name: batches[name] for name in ("coremse", "coremse-topk", "corelog", "corelog-topk", "bert-km")},
+            {name.removeprefix("coremse "): curve for name, curve in trained.items() if name.startswith("coremse ")},
+        )
+        for axis, curves in zip(row, panels, strict=True):
+            for number, (name, curve) in enumerate(curves.items()):
+                axis.plot(curve.labels, curve.of(METRIC).mean(0), color=f"C{number}", lw=1.3, label=name)
+            axis.grid(alpha=0.25)
+            axis.legend(frameon=False, fontsize=9)
+        row[0].set_ylabel(f"{dataset}: weighted F1")
+    for axis, title in zip(axes[0], ("batch size, CoreMSE", "batch rule, B = 50", "validation, CoreMSE"), strict=True):
+        axis.set_title(title)
+    save(figure, folder / "results-ablations.png")
+
+
+def read(run: Path, name: str) -> list[dict[str, str]]:
+    """A table of the report of a run."""
+    with (run / "report" / name).open(newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -147,7 +172,7 @@ def acquired(folder: Path) -> None:
     rows = parquet.read_table(ANALYSIS / "acquired.parquet").to_pylist()
     figure, axes = plt.subplots(2, 4, figsize=(14, 9), layout="constrained", sharey=True)
     for upper, dataset in zip(axes, MAPPED, strict=True):
-        region = {row["id"]: row["region"] for row in read(f"data_map-{dataset}.csv")}
+        region = {row["id"]: row["region"] for row in read(ANALYSIS, f"data_map-{dataset}.csv")}
         pool = Counter(region.values())
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for row in rows:
@@ -168,7 +193,7 @@ def acquired(folder: Path) -> None:
 def data_maps(folder: Path) -> None:
     figure, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
     for axis, dataset in zip(axes, MAPPED, strict=True):
-        rows = read(f"data_map-{dataset}.csv")
+        rows = read(ANALYSIS, f"data_map-{dataset}.csv")
         for number, kind in enumerate(REGIONS):
             inside = [row for row in rows if row["region"] == kind]
             across = [float(row["variability"]) for row in inside]
@@ -179,33 +204,35 @@ def data_maps(folder: Path) -> None:
     finish(figure, folder / "results-maps.png")
 
 
-def projection(dataset: str, folder: Path) -> None:
-    """A t-SNE of a pool with what six rules acquired in one seed: the last batch as crosses, the rest as dots."""
-    items = {row["id"]: (float(row["x"]), float(row["y"]), row["label"]) for row in read(f"tsne-{dataset}.csv")}
+def projection(run: Path, column: str, shown: tuple[Any, ...], dataset: str, path: Path) -> None:
+    """A t-SNE of a pool with what was acquired in one seed, a panel for each value of a column of the run."""
+    items = {row["id"]: (float(row["x"]), float(row["y"]), row["label"]) for row in read(run, f"tsne-{dataset}.csv")}
     labels = sorted({label for *_, label in items.values()})
-    rows = parquet.read_table(ANALYSIS / "acquired.parquet").to_pylist()
-    last = max(row["round"] for row in rows)
-    figure, axes = plt.subplots(2, 3, figsize=(13, 9), layout="constrained")
-    for axis, name in zip(axes.flat, ON_MAP, strict=True):
+    rows = parquet.read_table(run / "acquired.parquet").to_pylist()
+    figure, axes = plt.subplots(len(shown) // 3, 3, figsize=(13, 1.5 * len(shown)), layout="constrained")
+    for axis, value in zip(axes.flat, shown, strict=True):
         for number, label in enumerate(labels):
             x, y = zip(*[(x, y) for x, y, own in items.values() if own == label], strict=True)
             axis.scatter(x, y, s=3, color=f"C{number}", alpha=0.35, label=label)
-        own = [row for row in rows if (row["dataset"], row["strategy"], row["seed"]) == (dataset, name, 0)]
+        own = [row for row in rows if (row["dataset"], row[column], row["seed"]) == (dataset, value, 0)]
+        last = max(row["round"] for row in own)
         for title, mark, size, now in (("acquired before", ".", 9, False), ("the last batch", "x", 28, True)):
             places = [items[row["id"]] for row in own if (row["round"] == last) is now and row["id"] in items]
             axis.scatter(
                 [x for x, *_ in places], [y for _, y, _ in places], s=size, color="black", marker=mark, label=title
             )
-        axis.set(title=name, xticks=[], yticks=[])
-    finish(figure, folder / f"results-tsne-{dataset}.png")
+        axis.set(title=value if column == "strategy" else f"{column.replace('_', ' ')} {value}", xticks=[], yticks=[])
+    finish(figure, path)
 
 
 if __name__ == "__main__":
     target = Path(sys.argv[1])
-    for draw in (learning_curves, batch_sizes, running_ece, others):
+    for draw in (learning_curves, batch_sizes, running_ece, others, ablations):
         draw(target)
     if (ANALYSIS / "report").is_dir():
         acquired(target)
         data_maps(target)
         for dataset in MAPPED:
-            projection(dataset, target)
+            projection(ANALYSIS, "strategy", ON_MAP, dataset, target / f"results-tsne-{dataset}.png")
+    if (SIZES / "report").is_dir():
+        projection(SIZES, "batch_size", (5, 10, 50), "csabstruct", target / "results-tsne-sizes.png")

@@ -81,7 +81,7 @@ def test_the_figures_are_drawn_from_the_committed_results(tmp_path):
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     subprocess.run(command, check=True, timeout=300, cwd=tmp_path, env=environment)  # no runs/analysis here
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {f"results-{name}.png" for name in ("curves", "batches", "ece", "others")}
+    assert names == {f"results-{name}.png" for name in ("curves", "batches", "ece", "others", "ablations")}
 
 
 def test_a_measure_that_is_better_when_lower_is_counted_so():

@@ -135,12 +135,14 @@ def _heads(
     resample: str = "none",
     calibrate: bool = False,
     weighting: str = "uniform",
+    epochs: int | None = None,
     first: int | None = None,
 ) -> Model:
     try:
-        from bemps.members.heads import HeadClassifier
+        from bemps.members.heads import HeadClassifier, defaults
     except ImportError as cause:
         raise MissingExtra("the model 'heads'", "torch", cause) from cause
+    recipe = None if epochs is None else replace(defaults(posterior, hidden).recipe, epochs=epochs)
     return HeadClassifier(
         pool,
         members=members,
@@ -151,6 +153,7 @@ def _heads(
         resample=resample,
         calibrate=calibrate,
         weighting=weighting,
+        recipe=recipe,
         first=first,
         device="cpu",
     )
@@ -165,6 +168,7 @@ def _heads_mc(
     dropout: float | None = None,
     validation: Validation = "none",
     resample: str = "none",
+    epochs: int | None = None,
     first: int | None = None,
 ) -> Model:
     return _heads(
@@ -176,6 +180,7 @@ def _heads_mc(
         dropout=dropout,
         validation=validation,
         resample=resample,
+        epochs=epochs,
         first=first,
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bemps.checks import within
+from bemps.errors import unknown_name
 from bemps.limits import current_limits
 from bemps.members.base import Diverged, Items, NotFitted, check_vectors, member_seeds
 from bemps.members.devices import pick_device, torch_threads
@@ -53,6 +54,14 @@ HIDDEN = {
     # A single network is wider: there are no others to average out its start.
     "dropout": Defaults(256, 0.5, HeadRecipe(epochs=40, learning_rate=0.03, l2=0.5)),
 }
+
+
+def defaults(posterior: str, hidden: int | None) -> Defaults:
+    """What suits heads with so many hidden units; None is the usual number."""
+    if posterior not in HIDDEN:
+        raise unknown_name("posterior", posterior, HIDDEN)
+    linear = hidden == 0 or (hidden is None and posterior == "dropout")
+    return (LINEAR if linear else HIDDEN)[posterior]
 
 
 class HeadClassifier:
@@ -172,8 +181,7 @@ class HeadClassifier:
         self._recipe().check()
 
     def _defaults(self) -> Defaults:
-        linear = self.hidden == 0 or (self.hidden is None and self.posterior == "dropout")
-        return (LINEAR if linear else HIDDEN)[self.posterior]
+        return defaults(self.posterior, self.hidden)
 
     def _recipe(self) -> HeadRecipe:
         return self._defaults().recipe if self.recipe is None else self.recipe
