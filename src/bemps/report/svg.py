@@ -4,6 +4,7 @@ from html import escape
 
 from bemps.report import svg_lines, svg_matrix, svg_points
 from bemps.report.figures import Figure, Lines, Matrix
+from bemps.report.svg_parts import INK, SIZE
 
 ALONE = """<style>
 svg { --text: #222; --back: #fff; background: var(--back); font-family: system-ui, sans-serif }
@@ -22,7 +23,8 @@ def draw(figure: Figure, *, alone: bool = False) -> str:
         width, height, body = svg_points.body(figure)
     namespace = f' xmlns="http://www.w3.org/2000/svg" width="{2 * width:.0f}"' if alone else ""
     return (
-        f'<svg{namespace} viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(figure.title)}">'
+        f'<svg{namespace} viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(figure.title)}" '
+        f'font-size="{SIZE}" fill="{INK}">'
         f"{ALONE if alone else ''}{body}</svg>"
     )
 

@@ -15,13 +15,12 @@ PAPER = "var(--back, #fff)"
 def text(
     x: float, y: float, words: str, *, anchor: str = "start", size: float = SIZE, bold: bool = False, turn: float = 0
 ) -> str:
-    """Words at a place, escaped."""
+    """Words at a place, escaped; their usual size and colour are the drawing's (`svg.draw`)."""
+    sized = f' font-size="{size:g}"' if size != SIZE else ""
+    anchored = f' text-anchor="{anchor}"' if anchor != "start" else ""
     weight = ' font-weight="600"' if bold else ""
     turned = f' transform="rotate({turn:g} {x:.1f} {y:.1f})"' if turn else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" text-anchor="{anchor}" fill="{INK}"{weight}{turned}>'
-        f"{escape(words)}</text>"
-    )
+    return f'<text x="{x:.1f}" y="{y:.1f}"{sized}{anchored}{weight}{turned}>{escape(words)}</text>'
 
 
 def line(start: tuple[float, float], end: tuple[float, float], *, opacity: float = 0.15, dash: str = "") -> str:
