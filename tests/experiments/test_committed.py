@@ -98,3 +98,10 @@ def test_the_pages_name_experiments_that_are_there_and_are_finished():
         assert "@@" not in text, page
         for name in re.findall(r"(?<!tests/)experiments/([\w-]+\.(?:toml|py))", text):
             assert name == "NAME.toml" or (FOLDER / name).exists(), (page, name)
+
+
+def test_the_pages_link_to_what_is_there():
+    root = FOLDER.parent
+    for page in [*(root / "docs").glob("*.md"), root / "README.md"]:
+        links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
+        assert [link for link in links if not (page.parent / link).exists()] == [], page
