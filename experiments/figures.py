@@ -1,4 +1,4 @@
-"""The figures of docs/results.md: python experiments/figures.py FOLDER
+"""The figures of docs/results*.md: python experiments/figures.py FOLDER
 
 From the committed results: learning curves, what each rule gains at every batch size, the running mean of the ECE, and
 the curves of the other experiments and of the ablations. From runs/analysis after `bemps report runs/analysis`, where

@@ -1,4 +1,4 @@
-"""The tables of docs/results.md from the committed results: python experiments/tables.py [name ...]
+"""The tables of docs/results*.md from the committed results: python experiments/tables.py [name ...]
 
 For each experiment, model and batch size: the mean of the weighted F1 over the curve on each dataset with the paired
 difference to random (mean and standard error over seeds), that difference over all datasets, and the wins and losses of

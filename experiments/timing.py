@@ -1,4 +1,4 @@
-"""The table of seconds of docs/results.md, like the paper's: python experiments/timing.py, on a quiet machine.
+"""The table of seconds of docs/results*.md, like the paper's: python experiments/timing.py, on a quiet machine.
 
     bemps run experiments/timing.toml --jobs 1      # training and choosing with 526 labels, five members
     python experiments/timing.py [runs/timing]

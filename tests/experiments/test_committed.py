@@ -100,8 +100,16 @@ def test_the_pages_name_experiments_that_are_there_and_are_finished():
             assert name == "NAME.toml" or (FOLDER / name).exists(), (page, name)
 
 
+def anchors(page: Path) -> set[str]:
+    """What links can point to, as GitHub makes it of headings."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
 def test_the_pages_link_to_what_is_there():
     root = FOLDER.parent
     for page in [*(root / "docs").glob("*.md"), root / "README.md"]:
-        links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
-        assert [link for link in links if not (page.parent / link).exists()] == [], page
+        for name, heading in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", page.read_text(encoding="utf-8")):
+            target = page.parent / name if name else page
+            assert target.exists(), (page, name)
+            assert not heading or heading in anchors(target), (page, name, heading)
