@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,22 @@ def test_the_pages_name_experiments_that_are_there_and_are_finished():
         assert "@@" not in text, page
         for name in re.findall(r"(?<!tests/)experiments/([\w-]+\.(?:toml|py))", text):
             assert name == "NAME.toml" or (FOLDER / name).exists(), (page, name)
+
+
+def test_results_are_kept_once_and_to_seven_digits(tmp_path):
+    for script in ("tables.py", "keep.py"):
+        shutil.copy(FOLDER / script, tmp_path)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "run").mkdir()
+    shutil.copy(FOLDER / "results" / "digits.parquet", tmp_path / "run" / "results.parquet")
+    keep = [sys.executable, tmp_path / "keep.py", "digits"]
+    subprocess.run([*keep, tmp_path / "run"], check=True, timeout=60)
+    kept, told = (pq.read_table(tmp_path / name / "digits.parquet") for name in ("results", FOLDER / "results"))
+    assert kept.select(["strategy", "seed", "round"]).equals(told.select(["strategy", "seed", "round"]))
+    np.testing.assert_allclose(kept["f1"].to_numpy(), told["f1"].to_numpy(), rtol=1e-6)
+    again = subprocess.run([*keep, tmp_path / "run", "--add"], capture_output=True, text=True, check=False, timeout=60)
+    assert again.returncode == 2
+    assert "the same round in two places: {'dataset': 'digits'" in again.stderr
 
 
 def anchors(page: Path) -> set[str]:
