@@ -58,17 +58,20 @@ def wmocu_gain(
 ) -> BlockedGain:
     """Weighted MOCU: the expected fall of mean (1 - cK) K, K(x') = E_theta max_y p(y|theta,x') - max_y q(y|x').
 
-    After a hypothetical label both expectations use the updated weights: E_theta max_y p averages over members as
-    the class probabilities do, so it rides along as one more statistic. c = 0 is MOCU.
+    After a hypothetical label both expectations use the updated weights. Both are linear in them, so
+
+        K(x') = min_y E_theta r(y|theta,x'),    r(y|theta,x') = max_y' p(y'|theta,x') - p(y|theta,x') >= 0:
+
+    the least expected regret; no two nearly equal numbers are subtracted. c = 0 is MOCU.
     """
-    best = estimation.max(axis=2, keepdims=True)
-    statistics = np.concatenate([estimation, best], axis=2)  # (E, M, K+1)
+    exact = estimation.astype(np.float64)
+    regrets = exact.max(axis=2, keepdims=True) - exact  # (E, M, K)
 
-    def value(s: Float[Array, "*batch D"]) -> Float[Array, "*batch"]:
-        regret = np.maximum(s[..., -1] - s[..., :-1].max(-1), 0.0)
-        return -(1 - c * regret) * regret
+    def value(expected: Float[Array, "*batch K"]) -> Float[Array, "*batch"]:
+        least = expected.min(-1)
+        return (c * least - 1) * least
 
-    return BlockedGain(GeneralKernel(probs, statistics, value, weights), estimation_weights)
+    return BlockedGain(GeneralKernel(probs, regrets, value, weights), estimation_weights)
 
 
 def badge(
