@@ -141,14 +141,18 @@ class GreedyLaplace:
 
     def pick(self, index: int) -> None:
         """Suppose that item `index` gets labelled."""
-        z, earlier = self._here.z, self._us[:, index]
-        r = self._points @ z[index] - earlier @ self._rs
-        column = z @ z[index] - earlier @ self._columns  # c(n, index)
+        z = self._here.z
+        r, column = self._points @ z[index], z @ z[index]  # c(index, m), c(n, index)
+        if len(self._us):
+            earlier = self._us[:, index]
+            r, column = r - earlier @ self._rs, column - earlier @ self._columns
         u = (column * (self._d[index] / (1 + self._own[index] * self._d[index]))).astype(z.dtype)
         self._own -= u * column
         weights = self._v * r
         changed = self._traced(weights * np.vstack([self._rs, r]))  # sum_m v r_i r tr for every pick i
-        cross = self._product(weights) - np.einsum("in,ni->n", self._us, changed[:, :-1])
+        cross = self._product(weights)
+        if len(self._us):
+            cross -= np.einsum("in,ni->n", self._us, changed[:, :-1])
         self._sums += u * (u * changed[:, -1] - 2 * cross)
         self._us, self._rs, self._columns = (
             np.vstack(pair) for pair in ([self._us, u], [self._rs, r], [self._columns, column])
