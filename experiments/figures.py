@@ -71,8 +71,8 @@ def save(figure: Any, path: Path) -> None:
 
 
 def learning_curves(folder: Path) -> None:
-    """Weighted F1 and accuracy at B = 50; ten seeds, ALPS five."""
-    results = results_of("ten-seeds"), results_of("alps")
+    """Weighted F1 and accuracy at B = 50, ten seeds."""
+    results = results_of("ten-seeds"), results_of("alps", "alps-ten")
     figure, axes = plt.subplots(2, 4, figsize=(14, 6.5), layout="constrained", sharex=True)
     for column, dataset in enumerate(TEXTS):
         curves = place(results[0], dataset, 50) | place(results[1], dataset, 50)
@@ -102,7 +102,7 @@ def batch_sizes(folder: Path) -> None:
 
 
 def running_ece(folder: Path) -> None:
-    results = results_of("ten-seeds"), results_of("alps")
+    results = results_of("ten-seeds"), results_of("alps", "alps-ten")
     figure, axes = plt.subplots(1, 4, figsize=(14, 3.8), layout="constrained")
     for axis, dataset in zip(axes, TEXTS, strict=True):
         curves = place(results[0], dataset, 50) | place(results[1], dataset, 50)
@@ -156,6 +156,8 @@ def ablations(folder: Path) -> None:
             axis.grid(alpha=0.25)
             axis.legend(frameon=False, fontsize=9)
         row[0].set_ylabel(f"{dataset}: weighted F1")
+    for axis in axes[1]:
+        axis.set_xlabel("labels")
     for axis, title in zip(axes[0], ("batch size, CoreMSE", "batch rule, B = 50", "validation, CoreMSE"), strict=True):
         axis.set_title(title)
     save(figure, folder / "results-ablations.png")

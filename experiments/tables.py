@@ -25,7 +25,7 @@ def results_of(*names: str) -> Results:
     """The curves of experiments as if they were one run; the same cell twice is refused."""
     tables = [parquet.read_table(RESULTS / f"{name}.parquet") for name in names]
     with tempfile.TemporaryDirectory() as folder:
-        parquet.write_table(pa.concat_tables(tables, promote_options="default"), Path(folder) / "results.parquet")
+        parquet.write_table(pa.concat_tables(tables, promote_options="permissive"), Path(folder) / "results.parquet")
         return read_run(folder).results
 
 
