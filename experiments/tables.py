@@ -9,6 +9,7 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,14 @@ def results_of(*names: str) -> Results:
     with tempfile.TemporaryDirectory() as folder:
         parquet.write_table(pa.concat_tables(tables, promote_options="permissive"), Path(folder) / "results.parquet")
         return read_run(folder).results
+
+
+def only(results: Results, names: list[str]) -> Results:
+    """Of these contestants alone."""
+    curves = {
+        place: {name: curves[name] for name in names if name in curves} for place, curves in results.curves.items()
+    }
+    return replace(results, curves=curves)
 
 
 def level(curve: Curve, base: Curve | None, metric: str) -> str:
@@ -153,9 +162,12 @@ if __name__ == "__main__":
         help="the experiments named as one: tiny-batches small-batches main alps have the four batch sizes, "
         "words-ten words-fresh twenty seeds",
     )
+    parser.add_argument("--only", help="these strategies alone, with commas: those that were run at every size, say")
     given = parser.parse_args()
     if unknown := sorted(set(given.name) - set(there)):
         parser.error(f"no results of {', '.join(unknown)}; there are {', '.join(there)}")
     named = given.name or there
     for some in [named] if given.together else [[name] for name in named]:
-        write(" + ".join(some), results_of(*some), given.metric, given.saving, given.paired)
+        found = results_of(*some)
+        found = only(found, given.only.split(",")) if given.only else found
+        write(" + ".join(some), found, given.metric, given.saving, given.paired)
