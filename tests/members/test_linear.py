@@ -175,6 +175,12 @@ def test_each_share_is_the_variance_of_the_second_view_for_one_of_the_first():
         assert spectrum.variance.sum() == pytest.approx(1 + share)
 
 
+def test_labelled_vectors_of_another_length_than_the_pools_are_refused():
+    model = SpectralLaplace(X, members=2)
+    with pytest.raises(InputError, match=f"length {X.shape[1]}, as in the pool; got length {X.shape[1] - 1}"):
+        model.fit(X[:20, :-1], Y[:20], [str(k) for k in range(10)], rng())
+
+
 def test_without_a_share_the_second_view_does_not_exist():
     vectors, _ = two_views(0)
     alone, zero = spectrum_of(vectors[:, :8]), spectra_of(vectors, first=8)[0]

@@ -98,6 +98,7 @@ class Spectrum:
 
     def along(self, vectors: Float[Array, "N D"]) -> Float[Array, "N R"]:
         """How far each vector lies along each direction: what the features of every alpha are made of."""
+        SpectralMap(self.mean, self.directions, 0.0).check(vectors)
         return (vectors - self.mean) @ self.directions
 
     def features(self, along: Float[Array, "N R"], alpha: float, recipe: Recipe) -> Float[Array, "N H"]:
