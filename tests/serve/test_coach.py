@@ -208,7 +208,8 @@ def test_an_ensemble_of_heads_keeps_up_with_the_page(tmp_path):
             (item,) = ann.next()
             ann.answer(item["id"], classes[item["text"]]).raise_for_status()
         insight, done = server.engine.insight, {"state": "ready", "words": "model is up to date"}
-        assert eventually(lambda: insight.last.get("labels") == 15 and ann.state()["model"] == done, 60)
+        # the model works at low priority: on a busy machine that takes minutes
+        assert eventually(lambda: insight.last.get("labels") == 15 and ann.state()["model"] == done, 300)
         assert insight.model == "MiniLM vectors and an ensemble of small networks, as asked"
         assert insight.last["strategy"] == "margin-km"
         guesses = {server.store.item(item).content: about["guess"][0][0] for item, about in insight.about.items()}
