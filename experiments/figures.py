@@ -117,7 +117,7 @@ def running_ece(folder: Path) -> None:
 
 def others(folder: Path) -> None:
     """One label at a time, ensembles and masks, images, fine-tuning."""
-    heads = results_of("heads")
+    heads = results_of("heads", "heads-ten")
     panels = [
         ("one label at a time, sst5", place(results_of("single"), "sst5", 1)),
         ("five heads, csabstruct, B = 50", place(heads, "csabstruct", 50, "heads")),
