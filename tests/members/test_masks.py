@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional
 
 from bemps.errors import InputError
-from bemps.members.masks import ConsistentDropout, dropout_active, sequences_up_to
+from bemps.members.masks import ConsistentDropout, QuickDropout, dropout_active, sequences_up_to
 
 
 def drop(shape, seed=0, p=0.5):
@@ -37,11 +37,41 @@ def test_seed_and_place_tell_masks_apart():
     assert torch.equal(first, again)
 
 
+def fresh(shape, p, seed=0):
+    with torch.random.fork_rng(devices=[]), QuickDropout():
+        torch.manual_seed(seed)
+        return functional.dropout(torch.ones(shape), p, training=True)
+
+
+@pytest.mark.parametrize("noise", [lambda shape, p: drop(shape, p=p), fresh], ids=["masks", "quick"])
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
-def test_the_rate_is_kept_and_the_mean_is_one(p):
-    dropped = drop((1, 16, 4000), p=p)
+def test_the_rate_is_kept_and_the_mean_is_one(p, noise):
+    dropped = noise((1, 16, 4000), p)
     assert (dropped == 0).float().mean().item() == pytest.approx(p, abs=0.01)
     assert dropped.mean().item() == pytest.approx(1, abs=0.05)
+
+
+def test_noise_of_training_differs_from_row_to_row_follows_the_seed_and_is_in_the_gradient():
+    first = fresh((2, 400), 0.5)
+    assert not torch.equal(first[0], first[1])
+    assert torch.equal(first, fresh((2, 400), 0.5))
+    assert not torch.equal(first, fresh((2, 400), 0.5, seed=1))
+    x = torch.ones(2, 400, requires_grad=True)
+    with QuickDropout():
+        dropped = nn.Dropout(0.5).train()(x)
+        assert torch.equal(nn.Dropout(0.5).eval()(x), x)
+        assert functional.dropout2d(torch.ones(1, 2, 3, 3), 0.5, training=True).shape == (1, 2, 3, 3)
+    dropped.sum().backward()
+    assert torch.equal(x.grad, dropped)  # of ones
+
+
+def test_a_mask_lies_in_memory_as_what_it_multiplies():
+    x = torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    with ConsistentDropout(0) as masks:
+        dropped = functional.dropout(x, 0.5, training=True)
+    assert masks._masks[0].stride() == x[0].stride()
+    with ConsistentDropout(0):
+        assert torch.equal(functional.dropout(x.contiguous(), 0.5, training=True), dropped)
 
 
 def test_modules_functions_and_in_place_alike():

@@ -18,7 +18,7 @@ from bemps.errors import InputError, unknown_name
 from bemps.members.base import NotFitted, fit_members
 from bemps.members.devices import pick_device
 from bemps.members.image_networks import ARCHITECTURES, Architecture, CutNetwork
-from bemps.members.masks import ConsistentDropout, dropout_active
+from bemps.members.masks import ConsistentDropout, QuickDropout, dropout_active
 from bemps.members.pixels import ImageRows
 from bemps.members.posterior import (
     RESAMPLERS,
@@ -160,7 +160,9 @@ class ImageClassifier:
 
         def loss_of_batch(module: nn.Module, positions: Int[Array, " b"]) -> Float[Tensor, " b"]:
             here = torch.from_numpy(positions).to(device)
-            return functional.cross_entropy(module(images[here]), labels[here], reduction="none") * weights[here]
+            with QuickDropout():
+                logits = module(images[here])
+            return functional.cross_entropy(logits, labels[here], reduction="none") * weights[here]
 
         history = train(
             network,
@@ -176,7 +178,9 @@ class ImageClassifier:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             file = None if self.pretrained is None else Path(self.pretrained)
-            return self._architecture().build(self.K_, self.dropout, file)
+            network = self._architecture().build(self.K_, self.dropout, file)
+        # channels last: on a processor pooling then takes a tenth of the time
+        return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     @torch.inference_mode()
     def _probs(self, images: Float[Tensor, "b C H W"]) -> Float[Array, "E b K"]:
