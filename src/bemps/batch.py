@@ -91,6 +91,7 @@ def representatives(
 
     Rows are used in the order given where distances are equal, so put the best first.
     """
+    vectors = _in_few_columns(vectors, n)
     centres, labels = _kmeans(vectors, n, rng, weights)
     middle = vectors.mean(axis=0, dtype=np.float64)  # distances far from the origin cancel
     rows, centres = vectors - middle, centres - middle
@@ -104,6 +105,21 @@ def representatives(
         taken[picks[i]] = True
     labels[picks] = np.arange(n)
     return picks, labels
+
+
+def _in_few_columns(vectors: Float[Array, "V D"], n: int) -> Float[Array, "V d"]:
+    """The rows along the directions in which they vary, all but 1e-8 of their variance: the same distances.
+
+    Gains at a thousand estimation points have a rank of some hundred, and k-means there half the cost and less. What
+    finding the directions takes, V D^2, pays where k-means takes more, about 60 n V D.
+    """
+    V, D = vectors.shape
+    if D < 128 or V < 2 * D or 60 * n < D:
+        return vectors
+    centred = vectors - vectors.mean(axis=0)
+    variance, directions = np.linalg.eigh((centred.T @ centred).astype(np.float64))  # the weakest first
+    kept = np.cumsum(variance) > 1e-8 * variance.sum()
+    return vectors if 4 * kept.sum() > 3 * D else centred @ directions[:, kept].astype(vectors.dtype)
 
 
 def _kmeans(

@@ -118,6 +118,28 @@ def test_gains_of_any_scale_cluster_alike():
         assert picks.tolist() == batch.diverse(gain.scores, gain.rows, 10, np.random.default_rng(0)).indices.tolist()
 
 
+@pytest.mark.parametrize("score", ["log", "spherical"])
+def test_gain_rows_of_many_points_are_clustered_in_few_columns_with_the_same_distances(score):
+    probs = predictions(np.random.default_rng(0), 5, 900, 3).astype(np.float32)
+    rows = bemps.expected_gain(probs, probs[:, :400], score=score).matrix()
+    few = batch._in_few_columns(rows, 10)
+    assert few.shape[1] < 150
+    pairs = np.random.default_rng(1).integers(len(rows), size=(2, 2_000))
+    long, short = (np.linalg.norm(some[pairs[0]] - some[pairs[1]], axis=1) for some in (rows, few))
+    assert short == pytest.approx(long, abs=1e-3 * float(long.mean()))
+    picks, labels = batch.representatives(rows, 10, np.random.default_rng(2))
+    centres = np.stack([rows[labels == cluster].mean(axis=0) for cluster in range(10)])
+    nearest = ((rows[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    assert (nearest == labels).mean() > 0.98  # k-means of the long rows: few would still move
+    assert len(set(picks.tolist())) == 10
+
+
+@pytest.mark.parametrize(("V", "D", "n"), [(300, 100, 10), (300, 200, 10), (900, 400, 5), (900, 400, 50)])
+def test_rows_stay_as_they_are_where_fewer_columns_would_not_pay(V, D, n):
+    rows = np.random.default_rng(0).normal(size=(V, D))  # of full rank; few columns, few rows, few clusters
+    assert batch._in_few_columns(rows, n) is rows
+
+
 def test_representatives_far_from_the_origin_are_the_nearest():
     rng = np.random.default_rng(0)
     rows = (100 + 0.1 * rng.normal(size=(500, 16))).astype(np.float32)

@@ -56,7 +56,9 @@ class FittedHeads:
     def features(self, vectors: Float[Array, "N H"]) -> Float[Array, "N D"]:
         """What goes into the last layer, the networks side by side over the root of their number."""
         if len(self.layers) == 1:
-            return (self.norm * self.map(vectors)[:, :-1]).astype(np.float32)
+            turn = torch.from_numpy((self.norm * self.map.matrix).astype(np.float32)).to(self.layers[0].weight.device)
+            rows = [columns[0].T @ turn for columns in self._columns(vectors)]
+            return torch.cat([torch.zeros(0, turn.shape[1], device=turn.device), *rows]).cpu().numpy()
         G, D, _ = self.layers[0].weight.shape
         parts = [penultimate(self.layers, columns).reshape(G * D, -1).T for columns in self._columns(vectors)]
         wide = torch.cat(parts) if parts else torch.zeros(0, G * D)
