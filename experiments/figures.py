@@ -116,7 +116,7 @@ def running_ece(folder: Path) -> None:
 
 
 def others(folder: Path) -> None:
-    """One label at a time, ensembles and masks, images, fine-tuning."""
+    """One label at a time, ensembles and masks, fine-tuning, a network from scratch."""
     heads = results_of("heads", "heads-ten")
     panels = [
         ("one label at a time, sst5", place(results_of("single"), "sst5", 1)),
@@ -124,17 +124,32 @@ def others(folder: Path) -> None:
         ("masks of a head, csabstruct, B = 50", place(heads, "csabstruct", 50, "heads-mc")),
         ("fine-tuned, csabstruct, B = 50", place(results_of("finetuned"), "csabstruct", 50)),
         ("fine-tuned, sst5, B = 50", place(results_of("finetuned"), "sst5", 50)),
-        ("cifar10, EfficientNet vectors, B = 10", place(results_of("images"), "cifar10", 10)),
         ("cifar10, VGG from scratch, B = 50", place(results_of("vgg"), "cifar10", 50)),
-        ("mnist, the paper's network, B = 10", place(results_of("bnn"), "mnist", 10)),
     ]
-    figure, axes = plt.subplots(2, 4, figsize=(14, 6.8), layout="constrained")
+    figure, axes = plt.subplots(2, 3, figsize=(14, 7.5), layout="constrained")
     for axis, (title, curves) in zip(axes.flat, panels, strict=True):
         plot(axis, curves, METRIC)
         axis.set_title(title, fontsize=10)
     for axis in axes[:, 0]:
         axis.set_ylabel("weighted F1")
     finish(figure, folder / "results-others.png")
+
+
+def images(folder: Path) -> None:
+    """CIFAR10 through EfficientNet's vectors and MNIST with the paper's network, by batch size."""
+    runs = {
+        "cifar10": results_of("images-5", "images", "images-large"),
+        "mnist": results_of("bnn-5", "bnn", "bnn-large"),
+    }
+    figure, axes = plt.subplots(2, 4, figsize=(14, 7), layout="constrained", sharey="row")
+    for row, (dataset, results) in zip(axes, runs.items(), strict=True):
+        for axis, size in zip(row, (5, 10, 50, 100), strict=True):
+            plot(axis, place(results, dataset, size), METRIC)
+            axis.set_title(f"{dataset}, B = {size}", fontsize=10)
+        row[0].set_ylabel("weighted F1")
+    for axis in axes[1]:
+        axis.set_xlabel("labels")
+    finish(figure, folder / "results-images.png")
 
 
 def ablations(folder: Path) -> None:
@@ -229,7 +244,7 @@ def projection(run: Path, column: str, shown: tuple[Any, ...], dataset: str, pat
 
 if __name__ == "__main__":
     target = Path(sys.argv[1])
-    for draw in (learning_curves, batch_sizes, running_ece, others, ablations):
+    for draw in (learning_curves, batch_sizes, running_ece, others, images, ablations):
         draw(target)
     if (ANALYSIS / "report").is_dir():
         acquired(target)

@@ -30,10 +30,12 @@ def results_of(*names: str) -> Results:
         return read_run(folder).results
 
 
-def only(results: Results, names: list[str]) -> Results:
-    """Of these contestants alone."""
+def only(results: Results, names: str | None, datasets: str | None) -> Results:
+    """Of these contestants and datasets alone, given with commas; None is all of them."""
     curves = {
-        place: {name: curves[name] for name in names if name in curves} for place, curves in results.curves.items()
+        place: {name: curve for name, curve in curves.items() if names is None or name in names.split(",")}
+        for place, curves in results.curves.items()
+        if datasets is None or place.dataset in datasets.split(",")
     }
     return replace(results, curves=curves)
 
@@ -69,7 +71,10 @@ def mean_gap(results: Results, settings: Iterable[Setting], name: str, metric: s
     return with_error([float(np.mean([gap[seed] for gap in found])) for seed in seeds]) if seeds else ""
 
 
-def saved(curve: Curve, base: Curve, metric: str) -> str:
+def saved(curve: Curve, base: Curve, metric: str, goal: int | None = None) -> str:
+    """The share of random's labels that is saved on the way to what it reaches with `goal` labels, or all of them."""
+    before = base.labels <= (base.labels[-1] if goal is None else goal)
+    base = replace(base, labels=base.labels[before], values={name: v[:, before] for name, v in base.values.items()})
     found = saving(curve, base, metric, np.random.default_rng(0))
     share, low, high = (
         "no" if not np.isfinite(value) else f"{value:.0%}" for value in (found.share, found.low, found.high)
@@ -77,7 +82,7 @@ def saved(curve: Curve, base: Curve, metric: str) -> str:
     return f"{share} ({low} to {high})"
 
 
-def block(results: Results, settings: list[Setting], metric: str, with_saving: bool) -> str:
+def block(results: Results, settings: list[Setting], metric: str, with_saving: bool, goal: int | None) -> str:
     """One table: a row for each contestant, a column for each dataset."""
     datasets = [place.dataset for place in settings]
     count = pairwise_matrix(results, metric, settings).ranked()
@@ -92,7 +97,7 @@ def block(results: Results, settings: list[Setting], metric: str, with_saving: b
             base = curves.get("random")
             cell = level(curves[name], base, metric) if name in curves else ""
             if with_saving and cell and base is not None and name != "random":
-                cell += f", {saved(curves[name], base, metric)}"
+                cell += f", {saved(curves[name], base, metric, goal)}"
             cells.append(cell)
         cells.append(mean_gap(results, settings, name, metric))
         lines.append(f"| {name} | {' | '.join(cells)} | {wins} | {losses} |")
@@ -125,14 +130,13 @@ def paired(results: Results, metric: str) -> str:
     return "\n".join(lines)
 
 
-def write(what: str, results: Results, metric: str, with_saving: bool, with_pairs: bool) -> None:
+def write(what: str, results: Results, metric: str, *, with_saving: bool, goal: int | None, with_pairs: bool) -> None:
     groups = sorted({(place.model, place.batch_size) for place in results.curves})
     for model, size in groups:
         places = [place for place in results.curves if (place.model, place.batch_size) == (model, size)]
         seeds = max(len(curve.seeds) for place in places for curve in results.curves[place].values())
-        sys.stdout.write(
-            f"\n{what}: {model}, B = {size}, {seeds} seeds\n\n{block(results, places, metric, with_saving)}\n"
-        )
+        table = block(results, places, metric, with_saving, goal)
+        sys.stdout.write(f"\n{what}: {model}, B = {size}, {seeds} seeds\n\n{table}\n")
     for measure in (METRIC, "accuracy") if metric == METRIC else (metric,):
         sys.stdout.write(f"\n{what}: all settings\n\n{matrix(results, measure)}\n")
     if with_pairs:
@@ -151,6 +155,7 @@ if __name__ == "__main__":
         help="also the share of random's labels that is saved, with its bootstrap interval over seeds "
         '("no": random\'s last score is not reached)',
     )
+    parser.add_argument("--goal", type=int, help="with --saving: what random reaches with so many labels")
     parser.add_argument(
         "--paired",
         action="store_true",
@@ -163,11 +168,18 @@ if __name__ == "__main__":
         "words-ten words-fresh twenty seeds",
     )
     parser.add_argument("--only", help="these strategies alone, with commas: those that were run at every size, say")
+    parser.add_argument("--on", help="these datasets alone, with commas")
     given = parser.parse_args()
     if unknown := sorted(set(given.name) - set(there)):
         parser.error(f"no results of {', '.join(unknown)}; there are {', '.join(there)}")
     named = given.name or there
     for some in [named] if given.together else [[name] for name in named]:
-        found = results_of(*some)
-        found = only(found, given.only.split(",")) if given.only else found
-        write(" + ".join(some), found, given.metric, given.saving, given.paired)
+        found = only(results_of(*some), given.only, given.on)
+        write(
+            " + ".join(some),
+            found,
+            given.metric,
+            with_saving=given.saving,
+            goal=given.goal,
+            with_pairs=given.paired,
+        )

@@ -77,12 +77,19 @@ def test_seeds_of_two_experiments_count_together():
     assert "| corelog-ties | margin-km | +.0059 (+.0031 to +.0087) | 0.00033 | 0.005 | 20, 4 |" in told
 
 
+def test_labels_saved_on_the_way_to_an_earlier_goal_and_on_one_set():
+    told = told_by("words-fresh", "--saving", "--goal", "376", "--on", "sst5", "--only", "corelog-ties,random")
+    (row,) = [line for line in told.splitlines() if "%" in line]
+    assert row.startswith("| corelog-ties | .3543 (+.0109 ± .0042), 31% (")
+    assert "ag_news" not in told
+
+
 def test_the_figures_are_drawn_from_the_committed_results(tmp_path):
     command = [sys.executable, FOLDER / "figures.py", tmp_path]
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     subprocess.run(command, check=True, timeout=300, cwd=tmp_path, env=environment)  # no runs/analysis here
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {f"results-{name}.png" for name in ("curves", "batches", "ece", "others", "ablations")}
+    assert names == {f"results-{name}.png" for name in ("curves", "batches", "ece", "others", "images", "ablations")}
 
 
 def test_a_measure_that_is_better_when_lower_is_counted_so():
