@@ -156,6 +156,13 @@ def test_little_is_enough(tmp_path, rows):
     Reader(write_report(tmp_path, images=False).read_text())
 
 
+def test_the_dashed_line_is_explained_where_there_is_one(whole, tmp_path):
+    said = "The dashed line is the classifier trained on all labels."
+    assert said in "".join(whole[2].words)
+    write(tmp_path, "results", grid())
+    assert said not in "".join(Reader(write_report(tmp_path, images=False).read_text()).words)
+
+
 def test_incomplete_results_are_named_on_the_page(tmp_path):
     write(tmp_path, "results", [r for r in grid() if r["strategy"] != "margin" or r["seed"] != 2 or r["round"] < 4])
     text = "".join(Reader(write_report(tmp_path, images=False).read_text()).words)

@@ -22,15 +22,13 @@ from bemps.statistics import (
 )
 from bemps.statistics.curves import interval
 
-LEAD = (
-    "Mean over seeds after every round, with its 95 % confidence band. The dashed line is the classifier trained on "
-    "all labels. Point at a curve for the values."
-)
+LEAD = "Mean over seeds after every round, with its 95 % confidence band. Point at a curve for the values."
+DASHED = " The dashed line is the classifier trained on all labels."
 
 
 def section(run: RunFolder, styles: Styles) -> Section:
     """A block for every setting and metric."""
-    return Section("Learning curves", LEAD, tuple(_blocks(run, styles)))
+    return Section("Learning curves", LEAD + (DASHED if run.full else ""), tuple(_blocks(run, styles)))
 
 
 def _blocks(run: RunFolder, styles: Styles) -> Iterator[Block]:
