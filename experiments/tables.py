@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from bemps.experiments.grid import KEY
 from bemps.statistics import METRICS, Curve, Results, Setting, paired_tests, pairwise_matrix, read_run, saving
 
 RESULTS = Path(__file__).parent / "results"
@@ -25,9 +26,17 @@ METRIC = "f1"
 def results_of(*names: str) -> Results:
     """The curves of experiments as if they were one run; the same cell twice is refused."""
     tables = [parquet.read_table(RESULTS / f"{name}.parquet") for name in names]
+    rows = pa.concat_tables(tables, promote_options="permissive")
     with tempfile.TemporaryDirectory() as folder:
-        parquet.write_table(pa.concat_tables(tables, promote_options="permissive"), Path(folder) / "results.parquet")
+        parquet.write_table(rows.drop_columns(_of_places(rows)), Path(folder) / "results.parquet")
         return read_run(folder).results
+
+
+def _of_places(rows: pa.Table) -> list[str]:
+    """Axes that belong to a dataset and model, and so part no contestants: images have five members, or ten."""
+    axes = rows.column_names[len(KEY) : rows.column_names.index("round")]
+    places = list(zip(rows["dataset"].to_pylist(), rows["model"].to_pylist(), strict=True))
+    return [axis for axis in axes if len({*zip(places, rows[axis].to_pylist(), strict=True)}) == len({*places})]
 
 
 def only(results: Results, names: str | None, datasets: str | None) -> Results:
