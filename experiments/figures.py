@@ -137,18 +137,17 @@ def others(folder: Path) -> None:
 
 def images(folder: Path) -> None:
     """CIFAR10 through EfficientNet's vectors and MNIST with the paper's network, by batch size."""
-    runs = {
-        "cifar10": results_of("images-5", "images", "images-large"),
-        "mnist": results_of("bnn-5", "bnn", "bnn-large"),
-    }
+    runs = results_of("images-5", "images", "images-large"), results_of("bnn", "bnn-large")
     figure, axes = plt.subplots(2, 4, figsize=(14, 7), layout="constrained", sharey="row")
-    for row, (dataset, results) in zip(axes, runs.items(), strict=True):
-        for axis, size in zip(row, (5, 10, 50, 100), strict=True):
-            plot(axis, place(results, dataset, size), METRIC)
-            axis.set_title(f"{dataset}, B = {size}", fontsize=10)
+    for row, results in zip(axes, runs, strict=True):
+        places = sorted(results.curves, key=lambda place: place.batch_size)
+        for axis, place in zip(row, places, strict=False):
+            plot(axis, results.curves[place], METRIC)
+            axis.set_title(f"{place.dataset}, B = {place.batch_size}", fontsize=10)
+            axis.set_xlabel("labels")
+        for axis in row[len(places) :]:
+            axis.set_axis_off()
         row[0].set_ylabel("weighted F1")
-    for axis in axes[1]:
-        axis.set_xlabel("labels")
     finish(figure, folder / "results-images.png")
 
 
