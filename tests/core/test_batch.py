@@ -126,12 +126,26 @@ def test_gain_rows_of_many_points_are_clustered_in_few_columns_with_the_same_dis
     assert few.shape[1] < 150
     pairs = np.random.default_rng(1).integers(len(rows), size=(2, 2_000))
     long, short = (np.linalg.norm(some[pairs[0]] - some[pairs[1]], axis=1) for some in (rows, few))
-    assert short == pytest.approx(long, abs=1e-3 * float(long.mean()))
+    long, short = long / long.mean(), short / short.mean()
+    assert short == pytest.approx(long, abs=1e-3)
     picks, labels = batch.representatives(rows, 10, np.random.default_rng(2))
     centres = np.stack([rows[labels == cluster].mean(axis=0) for cluster in range(10)])
     nearest = ((rows[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
     assert (nearest == labels).mean() > 0.98  # k-means of the long rows: few would still move
     assert len(set(picks.tolist())) == 10
+
+
+@pytest.mark.parametrize("factor", [2.0**-120, 2.0**100])
+def test_long_rows_of_any_scale_cluster_alike(factor):
+    rng = np.random.default_rng(0)
+    rows = (rng.normal(size=(600, 5)) @ rng.normal(size=(5, 200))).astype(np.float32)
+    one, other = (
+        batch.representatives(some, 10, np.random.default_rng(1)) for some in (rows, rows * np.float32(factor))
+    )
+    assert one[0].tolist() == other[0].tolist()
+    assert one[1].tolist() == other[1].tolist()
+    same = batch.representatives(np.ones_like(rows), 10, np.random.default_rng(1))[0]  # equal rows
+    assert len(set(same.tolist())) == 10
 
 
 @pytest.mark.parametrize(("V", "D", "n"), [(300, 100, 10), (300, 200, 10), (900, 400, 5), (900, 400, 50)])
