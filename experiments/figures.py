@@ -137,16 +137,14 @@ def others(folder: Path) -> None:
 
 def images(folder: Path) -> None:
     """CIFAR10 through EfficientNet's vectors and MNIST with the paper's network, by batch size."""
-    runs = results_of("images-5", "images", "images-large"), results_of("bnn", "bnn-large")
+    runs = results_of("images-5", "images", "images-large"), results_of("bnn-5", "bnn", "bnn-large")
     figure, axes = plt.subplots(2, 4, figsize=(14, 7), layout="constrained", sharey="row")
     for row, results in zip(axes, runs, strict=True):
         places = sorted(results.curves, key=lambda place: place.batch_size)
-        for axis, place in zip(row, places, strict=False):
+        for axis, place in zip(row, places, strict=True):
             plot(axis, results.curves[place], METRIC)
             axis.set_title(f"{place.dataset}, B = {place.batch_size}", fontsize=10)
             axis.set_xlabel("labels")
-        for axis in row[len(places) :]:
-            axis.set_axis_off()
         row[0].set_ylabel("weighted F1")
     finish(figure, folder / "results-images.png")
 
