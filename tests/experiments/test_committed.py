@@ -61,16 +61,6 @@ def test_every_committed_result_belongs_to_an_experiment_and_makes_its_tables():
     assert ten[4].startswith("| margin-km | .8534 (+.0134")  # the first row of its table in docs/results.md
 
 
-def test_the_first_numbers_of_the_readme_are_those_of_the_committed_results():
-    row = next(line for line in told_by("words-fresh", "--saving").splitlines() if line.startswith("| corelog-ties"))
-    readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
-    said = next(line for line in readme.splitlines() if line.startswith("| by the choice of items"))
-    found = re.findall(r"(\d+)% \((\w+)%? to (\d+)%\)", row)  # AG NEWS, csabstruct, IMDB, SST5
-    told = [f"{share} % ({low.replace('no', 'not reached')} to {high})" for share, low, high in found]
-    assert len(told) == 4
-    assert [cell.strip() for cell in said.split("|")[2:6]] == [told[0], told[2], told[1], told[3]]
-
-
 def test_seeds_of_two_experiments_count_together():
     told = told_by("words-ten", "words-fresh", "--together", "--paired")
     assert "words-ten + words-fresh: spectral, B = 50, 20 seeds" in told
