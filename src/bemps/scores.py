@@ -32,6 +32,13 @@ class HasG(Protocol):
     def G(self, p: Simplex) -> Values: ...
 
 
+@runtime_checkable
+class HasRoot(HasG, Protocol):
+    """A score whose G is quadratic, with the square root of its matrix for K classes."""
+
+    def root(self, K: int) -> Float[Array, "R K"]: ...
+
+
 class Score:
     """A proper score from its G. Subclasses with a known gradient override `gradient`; the rest follows."""
 
@@ -285,6 +292,16 @@ class Custom(Score):
         return value.astype(np.float64, copy=False)
 
 
+@dataclass(frozen=True)
+class CustomQuadratic(Custom):
+    """A score from a user's own object with a quadratic G and its `root`."""
+
+    square_root: Callable[[int], Float[Array, "R K"]]
+
+    def root(self, K: int) -> Float[Array, "R K"]:
+        return self.square_root(K)
+
+
 SCORES: dict[str, Callable[[], Score]] = {
     "brier": Brier,
     "log": Log,
@@ -306,6 +323,8 @@ def score(value: ScoreLike) -> Score:
         return SCORES[value]()
     if isinstance(value, Score):
         return value
+    if isinstance(value, HasRoot):
+        return CustomQuadratic(value.G, value.root)
     if isinstance(value, HasG):
         return Custom(value.G)
     if callable(value):
@@ -316,6 +335,21 @@ def score(value: ScoreLike) -> Score:
         got=repr(value),
         fix="See bemps.scores.",
     )
+
+
+def quadratic_root(value: Score, K: int) -> Float[Array, "R K"] | None:
+    """The `root` of a score for K classes; None for a score that has none, whose gain does not factorise."""
+    if not isinstance(value, HasRoot):
+        return None
+    root = np.asarray(value.root(K), dtype=np.float64)
+    if root.ndim != 2 or root.shape[1] != K or not np.isfinite(root).all():
+        raise InputError(
+            "score root",
+            expected=f"finite numbers of shape (R, {K}), so that G(p) = |root p|^2 + const",
+            got=f"shape {root.shape}",
+            fix="Correct root(K), or leave it out.",
+        )
+    return root
 
 
 def check_convexity(value: ScoreLike, K: int, *, pairs: int = 20_000, seed: Seed = 0) -> float:

@@ -16,7 +16,7 @@ from bemps.gain import Gain, expected_gain
 from bemps.gain.compat import official_rows, official_scores
 from bemps.gain.joint import brier_half, joint_greedy
 from bemps.gain.quadratic import quadratic_scores
-from bemps.scores import Brier, Quadratic, ScoreLike, SoftZeroOne
+from bemps.scores import ScoreLike, SoftZeroOne, quadratic_root
 from bemps.scores import score as find_score
 from bemps.types import Array, Selection
 
@@ -89,7 +89,7 @@ def _points(context: Context, score: ScoreLike, estimation_size: int | None) -> 
     probs = context.need("probs")
     pairs = len(probs) * (len(probs) - 1) // 2
     if estimation_size is None:
-        free = isinstance(find_score(score), Brier | Quadratic) and pairs <= ESTIMATION_SIZE
+        free = quadratic_root(find_score(score), probs.shape[2]) is not None and pairs <= ESTIMATION_SIZE
         estimation_size = context.size if free else ESTIMATION_SIZE
     size = checks.whole(estimation_size, "estimation_size", 1)
     return probs if size >= context.size else probs[:, context.sample(size)]

@@ -1,8 +1,10 @@
 """Imports go one way, and `import bemps` stays light."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "bemps"
@@ -113,3 +115,30 @@ def test_import_takes_less_than_half_a_second():
     code = "import time; t = time.process_time(); import bemps; print(time.process_time() - t)"
     run = lambda: float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)  # noqa: E731
     assert min(run() for _ in range(3)) < 0.5
+
+
+IMPORT_NAMES = {"scikit-learn": "sklearn", "pillow": "PIL"}  # distributions whose package has another name
+NOT_OURS = {
+    *("baal", "batchbald_redux", "skactiveml", "small_text"),  # bench/peers.py, in an environment of its own
+    "pytest",  # bemps.testing, inside the user's own tests
+}
+
+
+def test_every_package_that_is_imported_is_declared():
+    project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    lists = [project["dependencies"], *extras.values()]
+    names = {re.split(r"[^A-Za-z0-9._-]", line)[0] for lines in lists for line in lines}
+    declared = {IMPORT_NAMES.get(name, name.replace("-", "_")) for name in names}
+    imported = {name for path in files() for name in imported_packages(path)}
+    assert imported - declared - NOT_OURS - set(sys.stdlib_module_names) == set()
+
+
+def imported_packages(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            names.add(str(node.module))
+        elif isinstance(node, ast.Import):
+            names |= {name.name for name in node.names}
+    return {name.split(".")[0] for name in names}

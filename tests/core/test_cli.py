@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import bemps
 from bemps.cli import app
+from bemps.experiments.models import MODELS
 from making import predictions
 
 run = CliRunner().invoke
@@ -29,6 +30,11 @@ def test_help_names_every_command_and_shows_examples():
         assert name in out
         assert run(app, [name, "--help"]).exit_code == 0
     assert "bemps select probs.npy -n 50" in run(app, ["select", "--help"]).output
+
+
+def test_help_of_run_names_every_model():
+    out = " ".join(run(app, ["run", "--help"], env={"COLUMNS": "200"}).output.replace("│", " ").split())
+    assert f"{', '.join(MODELS)};" in out
 
 
 def test_strategies_lists_them_all():

@@ -228,3 +228,32 @@ def test_the_matrix_has_the_type_of_the_candidates():
     probs = predictions(np.random.default_rng(0), 3, 5, 2, dtype=np.float32)
     for name in ("brier", "log", "spherical"):
         assert bemps.expected_gain(probs, probs.astype(np.float64), score=name).matrix().dtype == np.float32
+
+
+class DoubledBrier:
+    """A user's own quadratic score: twice the Brier score."""
+
+    def G(self, p):
+        return 2 * (p * p).sum(-1)
+
+    def root(self, K):
+        return np.sqrt(2) * np.eye(K)
+
+
+def test_a_score_with_a_root_is_factorised():
+    probs = predictions(np.random.default_rng(3), 4, 30, 3)
+    doubled = bemps.expected_gain(probs, score=DoubledBrier())
+    assert not isinstance(doubled, BlockedGain)
+    np.testing.assert_allclose(doubled.scores, 2 * bemps.expected_gain(probs, score="brier").scores, atol=1e-12)
+    general = bemps.expected_gain(probs, score=DoubledBrier().G)
+    assert isinstance(general, BlockedGain)
+    np.testing.assert_allclose(doubled.scores, general.scores, atol=1e-12)
+    twice = 2 * bemps.remaining_gain(probs, score="brier")
+    assert bemps.remaining_gain(probs, score=DoubledBrier()) == pytest.approx(twice)
+
+
+def test_a_root_of_another_shape_is_refused():
+    wrong = DoubledBrier()
+    wrong.root = lambda K: np.eye(K + 1)
+    with pytest.raises(bemps.InputError, match=r"shape \(R, 3\)"):
+        bemps.expected_gain(predictions(np.random.default_rng(3), 4, 30, 3), score=wrong)

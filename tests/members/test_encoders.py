@@ -1,10 +1,13 @@
+import sys
+
 import numpy as np
 import pytest
 import torch
 import transformers
 from tiny_bert import TEXTS, tiny_bert, tiny_distilbert
 
-from bemps.errors import InputError
+from bemps.errors import InputError, MissingExtra
+from bemps.members import backbones
 from bemps.members.base import HasEmbeddings
 from bemps.members.encoders import TextEncoder
 from bemps.members.pretrained import load_module, load_tokenizer
@@ -66,3 +69,9 @@ def test_minilm_gives_the_vectors_of_sentence_transformers():
     texts = [*TEXTS, " ".join(TEXTS)]
     expected = reference.SentenceTransformer(str(package.get_model_path()), device="cpu").encode(texts)
     assert np.allclose(TextEncoder("minilm").embeddings(texts), expected, atol=1e-5)
+
+
+def test_a_missing_image_network_names_the_extra_that_brings_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "efficientnet_lite_pytorch", None)
+    with pytest.raises(MissingExtra, match=r"bemps\[vision\]"):
+        backbones.load_efficientnet()

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bemps.cli.failures import plainly
 from bemps.errors import InputError
 from bemps.experiments.failures import Failure
+from bemps.experiments.models import MODELS
 from bemps.experiments.workers import Executor
 
 DATA, GRID, RUN = "Data", "Grid", "Run"
@@ -49,9 +50,7 @@ def run(
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            help="logistic, spectral, heads, heads-mc, forest; several with commas, or repeated", rich_help_panel=GRID
-        ),
+        typer.Option(help=f"{', '.join(MODELS)}; several with commas, or repeated", rich_help_panel=GRID),
     ] = None,
     strategies: Annotated[
         list[str] | None,

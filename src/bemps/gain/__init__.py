@@ -15,7 +15,7 @@ from bemps.gain.logarithmic import LogKernel
 from bemps.gain.posterior import mean_prediction, mutual_information
 from bemps.gain.quadratic import QuadraticGain, member_form, quadratic_gain
 from bemps.limits import current_limits, map_blocks, slices
-from bemps.scores import Brier, Log, Quadratic, Score, ScoreLike
+from bemps.scores import Log, Score, ScoreLike, quadratic_root
 from bemps.scores import score as find_score
 from bemps.types import Array
 
@@ -47,8 +47,9 @@ def expected_gain(
     v = checks.distribution(estimation_weights, points.shape[1], "estimation_weights")
     w, (candidates, points) = checks.weighted_members(weights, candidates, points)
     chosen = find_score(score)
-    if isinstance(chosen, Brier | Quadratic):
-        return quadratic_gain(candidates, points, chosen.root(points.shape[2]), w, v)
+    root = quadratic_root(chosen, points.shape[2])
+    if root is not None:
+        return quadratic_gain(candidates, points, root, w, v)
     if isinstance(chosen, Log):
         return BlockedGain(LogKernel(candidates, points, w), v)
     return BlockedGain(GeneralKernel(candidates, points, chosen.G, w), v)
@@ -76,8 +77,9 @@ def remaining_gain(
     w, (points,) = checks.weighted_members(weights, points)
     v = checks.distribution(estimation_weights, points.shape[1], "estimation_weights")
     chosen = find_score(score)
-    if isinstance(chosen, Brier | Quadratic):
-        return float(w @ np.diag(member_form(points, chosen.root(points.shape[2]), w, v)))
+    root = quadratic_root(chosen, points.shape[2])
+    if root is not None:
+        return float(w @ np.diag(member_form(points, root, w, v)))
     E, M, K = points.shape
     blocks = slices(M, max(1, min(current_limits().memory // 8, 2**24) // (64 * E * K)))
     return float(np.concatenate(map_blocks(lambda s: _excess(points[:, s], chosen, w), blocks)) @ v)

@@ -104,4 +104,4 @@ def _installed(package: str) -> ModuleType:
     try:
         return import_module(package)
     except ImportError as cause:
-        raise MissingExtra("the image encoder EfficientNet-Lite0", "images", cause) from cause
+        raise MissingExtra("the image encoder EfficientNet-Lite0", "vision", cause) from cause
