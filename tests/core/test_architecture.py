@@ -37,7 +37,7 @@ ROOMS = [
     ["data"],
     ["checks", "limits"],
     ["types"],
-    ["_io"],
+    ["_io", "_processes"],
     ["errors"],
 ]
 MATHS = {

@@ -2,13 +2,16 @@
 
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 from urllib.parse import parse_qsl
 
+from bemps._processes import safe_path
 from bemps.errors import InputError, MissingExtra, unknown_name
 
 OBJECT_STORE = 500 * 2**20  # bytes of a local Ray: what travels is small, and more spills to the disk
@@ -96,17 +99,27 @@ def connected(place: Place, *, cpus: int | None = None) -> Iterator[ModuleType]:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     own = {"num_cpus": cpus, "include_dashboard": False, "object_store_memory": OBJECT_STORE}
     try:
-        if place.address is None:
-            ray.init("local", _node_ip_address="127.0.0.1", **own, **quiet)
-        else:
-            _knock(place.address)
-            ray.init(place.address, **quiet)
+        with safe_path():
+            if place.address is None:
+                ray.init("local", _node_ip_address="127.0.0.1", **own, **quiet, **_same_modules())
+            else:
+                _knock(place.address)
+                ray.init(place.address, **quiet, **_same_modules())
     except (ImportError, OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise _unreachable(place, error) from error
     try:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _same_modules() -> dict[str, Any]:
+    """Workers look for modules in the current folder only where this process does: Ray itself always adds it."""
+    from ray.job_config import JobConfig
+
+    if Path.cwd() in {Path(folder).resolve() for folder in sys.path}:
+        return {}
+    return {"job_config": JobConfig(_client_job=True)}  # as Ray's own client does, which leaves the folder out
 
 
 def _refuse_other(ray: ModuleType, place: Place) -> None:

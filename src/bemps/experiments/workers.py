@@ -12,6 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from bemps._processes import safe_path
 from bemps.experiments.failures import CannotWrite, Orphaned, needed
 
 THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB_MAXIMUM")
@@ -88,12 +89,13 @@ def _end_with(parent: int) -> None:
 
 def _in_processes(left: list[Task], jobs: int) -> Generator[Done, None, None]:
     """A process that dies takes the pool with it: what was under way is tried again alone, one at a time."""
-    while left:
-        suspects, left = yield from _pooled(left, jobs)
-        for suspect in suspects:
-            died, _ = yield from _pooled([suspect], 1)
-            if died:
-                yield Done(suspect, [], DIED)
+    with safe_path():  # of the workers, and of the process that clears up after them
+        while left:
+            suspects, left = yield from _pooled(left, jobs)
+            for suspect in suspects:
+                died, _ = yield from _pooled([suspect], 1)
+                if died:
+                    yield Done(suspect, [], DIED)
 
 
 def _pooled(tasks: list[Task], jobs: int) -> Generator[Done, None, tuple[list[Task], list[Task]]]:

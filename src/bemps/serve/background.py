@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from bemps._processes import SAFE_PATH
+
 LONGEST_LINE = 64 * 2**20
 WAITS = (2.0, 5.0, 15.0, 60.0)  # seconds before it is started again
 Heard = Callable[[dict[str, Any]], None]
@@ -96,12 +98,12 @@ class Background:
         pipe = asyncio.subprocess.PIPE
         quiet = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
         self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bemps.serve.worker"),
+            *(sys.executable, "-P", "-m", "bemps.serve.worker"),
             stdin=pipe,
             stdout=pipe,
             stderr=pipe,
             limit=LONGEST_LINE,
-            env=quiet,
+            env=quiet | SAFE_PATH,
         )
         self._last_words.clear()
         self._send({"project": self._where})  # not as an argument: an address may hold a password
