@@ -72,3 +72,18 @@ def test_the_bootstrap_interval_contains_the_estimate_and_widens_with_spread():
     assert narrow.low <= narrow.share <= narrow.high
     assert wide.low <= wide.share <= wide.high
     assert wide.high - wide.low > narrow.high - narrow.low
+
+
+@pytest.mark.parametrize(
+    ("seeds", "words"),
+    [
+        (2, "over only 2 seeds, meant for 95 of 100 cases, true in about 60 to 79"),
+        (6, "over only 6 seeds, meant for 95 of 100 cases, true in about 75 to 87"),
+        (10, "over 10 seeds, meant for 95 of 100 cases, true in about 83 to 91"),
+        (20, "over 20 seeds, meant for 95 of 100 cases, true in 83 or more"),
+    ],
+)
+def test_an_interval_of_few_seeds_says_how_often_it_is_true(seeds, words):
+    rows = [FAST.values["accuracy"][0]] * seeds
+    found = saving(curve(*rows), curve(*[RANDOM.values["accuracy"][0]] * seeds), "accuracy", np.random.default_rng(0))
+    assert words in found.interval_note

@@ -127,7 +127,7 @@ class ActiveLearner:
     def remaining_gain(self) -> float:
         """What could still be gained in the Brier score on the estimation pool, if everything were known."""
         self._require_ready("remaining_gain")
-        probs, weights = self.knowledge.members(self._points())
+        probs, weights = self.knowledge.members(self.estimation_rows())
         return remaining_gain(probs, weights=weights)
 
     def forecast(self, n: int = 1) -> stopping.Forecast:
@@ -135,7 +135,7 @@ class ActiveLearner:
         self._require_ready("forecast")
         batch = self.ask(n)
         probs, weights = self.knowledge.members(self.pool.positions(batch.items))
-        points, _ = self.knowledge.members(self._points())
+        points, _ = self.knowledge.members(self.estimation_rows())
         return stopping.forecast(probs, points, weights, np.arange(len(batch)), self.seed)
 
     def advice(self, rules: Sequence[stopping.Rule], n: int = 1) -> stopping.Advice:
@@ -172,7 +172,7 @@ class ActiveLearner:
             rng=self.knowledge.generator(CHOOSE),
             probs=None if known is None else known[0],
             weights=None if known is None else known[1],
-            **self.knowledge.bring(needs, candidates, self._points()),
+            **self.knowledge.bring(needs, candidates, self.estimation_rows()),
         )
         name = strategy if isinstance(strategy, str) else getattr(strategy, "__name__", "own")
         return run(strategy, context, **options), name
@@ -183,15 +183,15 @@ class ActiveLearner:
         stands = [1] * len(chosen) if chosen.clusters is None else map(len, chosen.clusters)
         return tuple(Why(0.0, 0.0, number) for number in stands)
 
-    def _points(self) -> Int[Array, " M"]:
-        """The estimation pool: drawn once from all items, and the same for the whole run."""
+    def estimation_rows(self) -> Int[Array, " M"]:
+        """Positions of the estimation pool: drawn once from all items, and the same for the whole run."""
         size = min(self.estimation_size, len(self.pool.ids))
         rng = np.random.default_rng([self.seed, ESTIMATE])
         return np.sort(rng.choice(len(self.pool.ids), size, replace=False))
 
     def _track_agreement(self) -> None:
         """How many classes that `predict` tells of the estimation pool stayed the same since the last batch."""
-        probs, weights = self.knowledge.members(self._points())
+        probs, weights = self.knowledge.members(self.estimation_rows())
         now = np.tensordot(weights, probs, 1).argmax(1)
         if self._last_classes is not None:
             self.agreement.append(float((now == self._last_classes).mean()))

@@ -40,12 +40,16 @@ def forecast(
     batch: Int[Array, " B"],
     seed: int,
 ) -> Forecast:
-    """The joint expected gain of a batch at each estimation point, averaged."""
+    """The joint expected gain of a batch at each estimation point, averaged.
+
+    The label configurations of a large batch are drawn, so that the sum may come out above what the members leave to
+    gain, which it cannot be: it is cut there.
+    """
     gains = joint_gain_at(probs, batch, points, weights, samples=1_000, rng=np.random.default_rng(seed))
     error = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else float("inf")
     mean = np.tensordot(weights, points, 1)
     left = float(np.einsum("e,emk->", weights, (points - mean) ** 2)) / points.shape[1]
-    return Forecast(float(gains.mean()), error, left, len(batch))
+    return Forecast(min(float(gains.mean()), left), error, left, len(batch))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from bemps.learner.stopping import Advice, Forecast, Progress, Rule, advice, for
 from bemps.members.base import take
 from bemps.project_models import ProjectModel
 from bemps.serve.board import random_order
+from bemps.serve.likeness import EXAMPLES, Likeness, unit
 from bemps.statistics.audit import audit_report
 from bemps.store import Answer, Store
 from bemps.types import Array
@@ -26,7 +27,6 @@ from bemps.types import Array
 WINDOW = 20_000
 NEXT = 20  # labels that the forecast is about
 EXPLAINED = 200  # items of an order that come with reasons; others are looked at when asked
-EXAMPLES = 3
 TYPICAL = 60  # items of the order before there are labels
 ROUND = 20  # labels between two looks at how stable the predictions are
 
@@ -55,7 +55,7 @@ class Coach:
             strategy=self.chosen.strategy(len(self.store.classes())),
             seed=int(self.settings.get("seed", 0)),
         )
-        self.vectors = _unit(vectors)
+        self.likeness = Likeness(vectors)
         self._typical: list[str] = []
         self._rounds: list[tuple[int, Int[Array, " M"]]] = []
 
@@ -100,7 +100,7 @@ class Coach:
         item = self.store.item(name)
         row = self.encode([item.content])
         probs = self.learner.predict(row)[0]
-        return {"item": name, "guess": self._guess(probs), "near": self._near(_unit(row))[0]}
+        return {"item": name, "guess": self._guess(probs), "near": self._near(unit(row))[0]}
 
     # -- the state of the labels -------------------------------------------------------------------------------------
 
@@ -138,39 +138,36 @@ class Coach:
         if not told:
             return []
         rows = self.learner.pool.positions(told)
-        counts, others = self._stands_for(rows)
-        near = self._near(self.vectors[rows])
+        near = self._near(self.likeness.vectors[rows])
         guesses = self._guesses(rows) if ready else [[] for _ in told]
-        why = self.learner.asked.why if ready and self.learner.asked is not None else ()
-        reasons: list[dict[str, Any]] = [
-            {"item": name, "stands_for": counts[i], "others": others[i], "near": near[i], "guess": guesses[i]}
-            | ({"gain": why[i].gain, "share": why[i].share} if why else {})
-            for i, name in enumerate(told)
+        parts: list[dict[str, Any]] = [
+            {"item": name, "near": near[i], "guess": guesses[i]} | self._worth(i, ready) for i, name in enumerate(told)
         ]
+        reasons = [part | stands for part, stands in zip(parts, self._stands_for(rows), strict=True)]
         return reasons + [{"item": name} for name in names[EXPLAINED:]]
 
-    def _stands_for(self, rows: Int[Array, " B"]) -> tuple[list[int], list[list[str]]]:
-        """Every waiting item belongs to the one of the order that is most like it; the nearest are the examples."""
-        waiting = np.setdiff1d(self.learner.pool.candidates(), rows)
-        if not len(waiting):
-            return [0] * len(rows), [[] for _ in rows]
-        like = self.vectors[waiting] @ self.vectors[rows].T  # (N, B)
-        owner, degree = like.argmax(1), like.max(1)
-        counts, examples = [], []
-        for place in range(len(rows)):
-            own = np.flatnonzero(owner == place)
-            best = own[np.argsort(-degree[own])[:EXAMPLES]]
-            counts.append(len(own))
-            examples.append([self.ids[row] for row in waiting[best]])
-        return counts, examples
+    def _worth(self, i: int, ready: bool) -> dict[str, float]:
+        """What the i-th label is expected to bring by itself; nothing before there is a model."""
+        if not ready or self.learner.asked is None:
+            return {}
+        why = self.learner.asked.why[i]
+        return {"gain": why.gain, "share": why.share}
+
+    def _stands_for(self, rows: Int[Array, " B"]) -> list[dict[str, Any]]:
+        """The waiting items that are more like each of these than like anything labelled; nothing without labels."""
+        labelled, _ = self.learner.pool.labelled()
+        if not len(labelled):
+            return [{} for _ in rows]
+        counts, examples = self.likeness.stands_for(rows, self.learner.pool.candidates(), labelled)
+        return [{"stands_for": n, "others": self._names(some)} for n, some in zip(counts, examples, strict=True)]
 
     def _near(self, vectors: Float[Array, "B H"]) -> list[list[str]]:
         """The labelled items that are most like these."""
         labelled, _ = self.learner.pool.labelled()
-        if not len(labelled):
-            return [[] for _ in vectors]
-        like = vectors @ self.vectors[labelled].T
-        return [[self.ids[labelled[row]] for row in np.argsort(-line)[:EXAMPLES]] for line in like]
+        return [self._names(rows) for rows in self.likeness.nearest(vectors, labelled)]
+
+    def _names(self, rows: list[int]) -> list[str]:
+        return [self.ids[row] for row in rows]
 
     def _guesses(self, rows: Int[Array, " B"]) -> list[list[list[Any]]]:
         probs = self.learner.predict(take(self.learner.items, rows))
@@ -188,19 +185,15 @@ class Coach:
         rows = self.learner.pool.positions(names[:NEXT])
         knowledge = self.learner.knowledge
         probs, weights = knowledge.members(rows)
-        points, _ = knowledge.members(self._points())
+        points, _ = knowledge.members(self.learner.estimation_rows())
         told = forecast(probs, points, weights, np.arange(len(rows)), self.learner.seed)
         return told if np.isfinite(told.standard_error) else None
-
-    def _points(self) -> Int[Array, " M"]:
-        size = min(self.learner.estimation_size, len(self.ids))
-        return np.sort(np.random.default_rng(self.learner.seed).choice(len(self.ids), size, replace=False))
 
     def _advice(self, told: Forecast | None) -> Advice:
         """Stop where little is left to gain, or where the predictions have not moved for a while."""
         labels = len(self.learner.labels)
         if not self._rounds or labels >= self._rounds[-1][0] + ROUND:
-            now = self.learner.knowledge.most_probable(self._points()).argmax(1)
+            now = self.learner.knowledge.most_probable(self.learner.estimation_rows()).argmax(1)
             self._rounds.append((labels, now))
         pairs = zip(self._rounds[:-1], self._rounds[1:], strict=True)
         stayed = tuple(float((before == after).mean()) for (_, before), (_, after) in pairs)
@@ -216,8 +209,3 @@ class Coach:
         items = self.encode([item.content for item in self.store.items(given)])
         codes = np.array([self.learner.classes.index(str(label)) for label in given.values()])
         return asdict(audit_report(self.learner.predict(items), codes, len(self.audit))) | {"passed": passed}
-
-
-def _unit(vectors: Float[Array, "N H"]) -> Float[Array, "N H"]:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)

@@ -5,7 +5,8 @@
     saving               1 - needed(strategy) / needed(random), all labels counted, the initial ones too
 
 The goal, unless given, is what random reaches at its end. The interval resamples seeds (the same for both), and with
-them the goal.
+them the goal. With few seeds such an interval is too short: three, five and ten seeds drawn from twenty of AG NEWS,
+IMDB and csabstruct had the saving of all twenty inside in the shares of COVERAGE, where 95 of 100 was the aim.
 """
 
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from jaxtyping import Float, Int
 from bemps.statistics.curves import Curve
 from bemps.statistics.metrics import METRICS
 from bemps.types import Array
+
+ENOUGH_SEEDS = 10
+COVERAGE = {3: (60, 79), 5: (75, 87), 10: (83, 91)}  # seeds: least and most of 100 intervals that hold the truth
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,14 @@ class Saving:
     low: float
     high: float
     seeds: int
+
+    @property
+    def interval_note(self) -> str:
+        """What the interval is worth, for people."""
+        least, most = COVERAGE[max((n for n in COVERAGE if n <= self.seeds), default=min(COVERAGE))]
+        share = f"about {least} to {most}" if self.seeds <= ENOUGH_SEEDS else f"{least} or more"
+        only = "only " if self.seeds < ENOUGH_SEEDS else ""
+        return f"bootstrap over {only}{self.seeds} seeds, meant for 95 of 100 cases, true in {share}"
 
 
 def labels_to_reach(labels: Int[Array, " R"], curve: Float[Array, " R"], goal: float, *, better: int = 1) -> float:

@@ -103,7 +103,8 @@ def headline(setting: Setting, metric: str, saved: dict[str, Saving]) -> str:
     told = f"{name} needs {best.needed:.0f} labels for the {title} of {best.goal:.3f} that random has at its end"
     more = "fewer" if best.share >= 0 else "more"
     change = f"{abs(best.share):.0%} {more} than random's {best.baseline:.0f}"
-    sure = "" if np.isnan(best.low) else f"; 95 % interval of the saving: {interval_words(best.low, best.high)}"
+    told_interval = f"interval of the saving: {interval_words(best.low, best.high)} ({best.interval_note})"
+    sure = "" if np.isnan(best.low) else f"; {told_interval}"
     return f"{setting}: {told}, {change}{sure}."
 
 
@@ -125,7 +126,7 @@ def _summary(run: RunFolder, setting: Setting, metric: str, saved: dict[str, Sav
         )  # fmt: skip
         raw.append((name, len(curve.seeds), float(mean), float(low), float(high), float(final.mean()), *numbers,
                     *(test or (None, None))))  # fmt: skip
-    columns = ("strategy", "seeds", "area", "at the end", f"labels to {goal:.3f}", "saved", "95 % interval",
+    columns = ("strategy", "seeds", "area", "at the end", f"labels to {goal:.3f}", "saved", "interval",
                "area − random’s", "p (Holm)")  # fmt: skip
     raw_columns = ("strategy", "seeds", "area", "area_low", "area_high", "final", "goal", "labels_needed",
                    "labels_random", "saving", "saving_low", "saving_high", "area_minus_random", "p_holm")  # fmt: skip
