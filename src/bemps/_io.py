@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,11 +15,30 @@ from typing import IO
 
 from bemps.errors import InputError
 
-MARKER = ".bemps"  # a file that bemps puts into every folder that it makes; its text is the kind of the folder
+MARKER = ".bemps"  # a file that bemps puts into every folder that it makes; its first line is the kind of the folder
+NEVER = "Choose another name, or move it away: it is never replaced."
+HEAD = 4_096  # bytes that tell what a file is
+TEXT, PARQUET = "text", "Parquet"
+
+
+class OutputExists(InputError):
+    """An output that is there already, and that the user may ask to replace."""
+
+    def __init__(self, option: str, path: Path) -> None:
+        self.without_force = f"{option}: expected a new name; got {path}, which exists."
+        fix = "Pass force=True to replace it, or choose another name."
+        super().__init__(option, expected="a new name", got=f"{path}, which exists", fix=fix)
 
 
 def check_output(
-    path: Path, *, option: str = "--out", inputs: Iterable[Path] = (), folder: str | None = None, force: bool = False
+    path: Path,
+    *,
+    option: str = "output",
+    inputs: Iterable[Path] = (),
+    folder: str | None = None,
+    file: str = TEXT,
+    force: bool = False,
+    resume: bool = False,
 ) -> None:
     """Refuse an output path whose writing would destroy something that bemps may not replace.
 
@@ -32,132 +52,141 @@ def check_output(
         What the command reads: the project, the data file, the saved learner. No force replaces them.
     folder
         The kind of folder that is to be written, as its marker file will say; None for a file.
+    file
+        The kind of file that is to be written, as `file_kind` will say.
     force
         Whether the user asked to replace what is there: a plain file, or a folder of the same kind that bemps wrote.
+    resume
+        Whether the folder is added to and nothing in it is replaced: one of the same kind needs no force.
 
     Raises
     ------
     InputError
-        With what stands in the way, and what to do instead.
+        With what stands in the way, and what to do instead. `OutputExists` where force would replace it.
     """
-    target = path.resolve()
-    if not target.parent.is_dir():
-        raise InputError(option, expected="a path in an existing folder", got=str(path), fix="Create the folder first.")
-    for source in inputs:
-        _check_apart(path, target, source, option)
+    try:
+        target = Path(os.path.realpath(path))
+        for source in inputs:
+            _check_apart(path, target, source, option)
+        if not resume:
+            _check_around(path, target, option)
+        if target.is_dir():
+            _check_folder(path, target, folder, force or resume, option)
+            if path.is_symlink() and not resume:
+                raise _refused(option, "a new folder", f"{path}, which is a link")
+        elif os.path.lexists(path):
+            _check_file(path, file if folder is None else None, force, option)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(option, expected="a path to write to", got=f"{path}: {error}", fix="Correct it.") from error
+
+
+def _check_around(path: Path, target: Path, option: str) -> None:
+    if not path.parent.is_dir():
+        fix = f"Create {path.parent} first."
+        raise InputError(option, expected="a path in an existing folder", got=str(path), fix=fix)
     if Path.cwd().resolve().is_relative_to(target):
-        raise InputError(
-            option,
-            expected="a new file or folder",
-            got=f"{path}, which holds the current folder",
-            fix="Choose another name.",
-        )
-    if target.is_dir():
-        _check_folder(path, target, folder, force, option)
-    elif os.path.lexists(path):
-        _check_file(path, folder, force, option)
+        raise _refused(option, "a new file or folder", f"{path}, which holds the current folder")
 
 
 def _check_apart(path: Path, target: Path, source: Path, option: str) -> None:
-    origin = source.resolve()
+    origin = Path(os.path.realpath(source))
     same = target == origin or (target.exists() and origin.exists() and os.path.samefile(target, origin))
     if same:
-        raise InputError(
-            option,
-            expected="a path of its own",
-            got=f"{path}, which is what this command reads",
-            fix="Choose another name; it is never replaced.",
-        )
+        raise _refused(option, "a path of its own", f"{path}, which is what this reads")
     if origin.is_relative_to(target):
-        raise InputError(
-            option,
-            expected="a path of its own",
-            got=f"{path}, the folder that holds {source}",
-            fix="Choose another name; it is never replaced.",
-        )
+        raise _refused(option, "a path of its own", f"{path}, the folder that holds {source}")
 
 
 def _check_folder(path: Path, target: Path, folder: str | None, force: bool, option: str) -> None:
     kind = folder_kind(target)
     if folder is None:
-        raise InputError(
-            option,
-            expected="a file",
-            got=f"{path}, which is a folder",
-            fix=f"Name a file in it, for example {path / 'labels.csv'}.",
-        )
-    if any(target.iterdir()) and kind != folder:
+        fix = f"Name a file in it, for example {path / 'labels.csv'}."
+        raise InputError(option, expected="a file", got=f"{path}, which is a folder", fix=fix)
+    if kind != folder and any(target.iterdir()):
         got = f"{path}, a folder that holds other files" if kind is None else f"{path}, a {kind}"
-        raise InputError(
-            option,
-            expected=f"a new folder, or a {folder} that bemps wrote",
-            got=got,
-            fix="Choose another name; it is never replaced.",
-        )
-    if kind == folder and not force:
-        raise _exists(path, option)
+        raise _refused(option, f"a new folder, or a {folder} that bemps wrote", got)
+    if kind == folder and not force and not path.is_symlink():
+        raise OutputExists(option, path)
 
 
-def _check_file(path: Path, folder: str | None, force: bool, option: str) -> None:
-    if folder is not None or path.is_symlink() or not path.is_file():
-        expected = "a plain file" if folder is None else "a new folder"
+def _check_file(path: Path, file: str | None, force: bool, option: str) -> None:
+    if file is None or path.is_symlink() or not path.is_file():
         got = f"{path}, which is a {'link' if path.is_symlink() else 'file' if path.is_file() else 'device'}"
-        raise InputError(option, expected=expected, got=got, fix="Choose another name; it is never replaced.")
+        raise _refused(option, "a new folder" if file is None else "a plain file", got)
+    kind = file_kind(path)
+    if path.stat().st_size and kind != file:
+        raise _refused(option, f"a {file} file to replace, or a new name", f"{path}, which is a {kind} file")
     if not force:
-        raise _exists(path, option)
+        raise OutputExists(option, path)
 
 
-def _exists(path: Path, option: str) -> InputError:
-    replace = "Add --force to replace it" if option.startswith("--") else "Pass force=True to replace it"
-    return InputError(
-        option, expected="a new name", got=f"{path}, which exists", fix=f"{replace}, or choose another name."
-    )
+def _refused(option: str, expected: str, got: str) -> InputError:
+    return InputError(option, expected=expected, got=got, fix=NEVER)
+
+
+def file_kind(path: Path) -> str:
+    """What a file holds, by its first bytes: text, Parquet, a database (as projects are), or something else."""
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    if head.startswith(b"SQLite format 3\0"):
+        return "project or other database"
+    if head.startswith(b"PAR1"):
+        return PARQUET
+    return "binary" if b"\0" in head else TEXT
 
 
 def folder_kind(folder: Path) -> str | None:
     """What bemps wrote into a folder, by its marker; None for a folder of somebody else."""
+    lines = marker_lines(folder)
+    return lines[0][:100] if lines else None
+
+
+def marker_lines(folder: Path) -> list[str]:
+    """The marker of a folder: its kind, and what else was noted there; empty for a folder of somebody else."""
     try:
-        return (folder / MARKER).read_text(encoding="utf-8").strip()[:100]
+        return (folder / MARKER).read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
-        return None
+        return []
 
 
-def mark_folder(folder: Path, kind: str) -> None:
+def mark_folder(folder: Path, kind: str, *notes: str) -> None:
     """Say in a folder that bemps wrote it, and what it is."""
-    (folder / MARKER).write_text(kind + "\n", encoding="utf-8")
+    (folder / MARKER).write_text("\n".join([kind, *notes, ""]), encoding="utf-8")
 
 
 @contextmanager
 def written_whole(path: Path, what: str = "file") -> Iterator[Path]:
     """A draft to write to, file or folder; it takes the place of `path` when everything has been written.
 
-    A failure leaves what was there before. An earlier folder is moved aside first and removed last.
+    A failure leaves what was there before. The draft is in a new folder of its own beside `path`, so that nothing of
+    others is in the way. An earlier folder is moved there first and removed last.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    remove(draft)
     try:
-        yield draft
-        _replace(draft, path)
+        beside = Path(tempfile.mkdtemp(prefix=f".{path.name[:50]}.", suffix=".part", dir=path.parent))
+        try:
+            yield beside / path.name
+            _replace(beside / path.name, path, beside / f"{path.name}.old")
+        finally:
+            remove(beside)
     except OSError as error:
         got = error.strerror or str(error)
         raise InputError(f"{what} {path}", expected="to write it", got=got, fix="Check space and rights.") from error
-    finally:
-        remove(draft)
 
 
-def _replace(draft: Path, path: Path) -> None:
-    if not (path.is_dir() and not path.is_symlink()):
+def _replace(draft: Path, path: Path, aside: Path) -> None:
+    if path.is_symlink() or not path.is_dir():
         os.replace(draft, path)
         return
-    aside = path.with_name(f".{path.name}.{os.getpid()}.old")
-    remove(aside)
+    if folder_kind(path) is None and any(path.iterdir()):  # whatever was checked before: never somebody else's
+        raise _refused(str(path), "a folder that bemps wrote", "one that holds other files")
     os.rename(path, aside)
     try:
         os.rename(draft, path)
     except OSError:
         os.rename(aside, path)
         raise
-    remove(aside)
 
 
 def remove(path: Path) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from bemps._io import check_output
 from bemps.data import NO_LABEL, ImageFiles, Table
 from bemps.errors import InputError, unknown_name
-from bemps.exchange import Imported, Predicted, export_events, export_labels, export_predictions, import_labels
-from bemps.exchange.entries import predicted
+from bemps.exchange import Imported, Predicted, export_events, export_labels, import_labels
+from bemps.exchange.entries import about, predicted
+from bemps.exchange.exporting import check_export, project_files, write_predictions
 from bemps.learner import ActiveLearner
 from bemps.project_models import Progress, ProjectModel, cache_folder, project_model
 from bemps.statistics.agreement import cohen_kappa, krippendorff_alpha
@@ -188,16 +190,38 @@ class Project:
     # files
 
     def export(
-        self, path: str | Path, what: str = "labels", format: str | None = None, *, resolved: bool = False
+        self,
+        path: str | Path,
+        what: str = "labels",
+        format: str | None = None,
+        *,
+        resolved: bool = False,
+        force: bool = False,
     ) -> None:
-        """Write labels, predictions, events or the model; see docs/projects.md for the formats."""
+        """Write labels, predictions, events or the model.
+
+        Parameters
+        ----------
+        path
+            A file; a folder for a Hugging Face dataset and for the model.
+        what
+            `labels`, `predictions`, `events` or `model`.
+        format
+            The name of a format of docs/projects.md; without it the ending of the path tells.
+        resolved
+            Whether to write the one label that holds for each item instead of everybody's answers.
+        force
+            Whether to replace an earlier export at that path.
+        """
         if what == "labels":
-            export_labels(self.store, path, format, resolved=resolved)
+            export_labels(self.store, path, format, resolved=resolved, force=force)
         elif what == "predictions":
-            export_predictions(self.store, self.predictions(), path, format, model=f"bemps {self.model().name}")
+            output = check_export(path, format, inputs=project_files(self.store), force=force)
+            write_predictions(self.predictions(), about(self.store, model=f"bemps {self.model().name}"), output)
         elif what == "events":
-            export_events(self.store, path, format)
+            export_events(self.store, path, format, force=force)
         elif what == "model":
+            check_output(Path(path), inputs=project_files(self.store), folder="saved learner", force=force)
             self.learner().save(path)
         else:
             raise unknown_name("what to export", what, WHAT)

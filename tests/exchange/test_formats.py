@@ -189,8 +189,10 @@ def test_the_name_tells_the_format(store, tmp_path):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_project_without_labels_and_a_second_export(store, tmp_path, format):
-    for _ in range(2):
-        assert export_labels(store, tmp_path / "out", format) == 0
+    assert export_labels(store, tmp_path / "out", format) == 0
+    with pytest.raises(InputError, match="force=True"):
+        export_labels(store, tmp_path / "out", format)
+    assert export_labels(store, tmp_path / "out", format, force=True) == 0
     assert {path.name for path in tmp_path.iterdir()} <= {
         "out",
         "tickets.bemps",
@@ -209,6 +211,7 @@ def test_an_export_that_fails_leaves_the_earlier_one(store, predicted, tmp_path)
         raise InputError("model", expected="x", got="y", fix="z")
 
     with pytest.raises(InputError, match="model"):
-        export_predictions(store, broken(), out)
+        export_predictions(store, broken(), out, force=True)
     assert out.read_text() == before
-    assert not (tmp_path / "p.csv.part").exists()
+    assert not list(tmp_path.glob("*.part"))
+    assert not list(tmp_path.glob(".*"))

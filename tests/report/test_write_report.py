@@ -70,7 +70,7 @@ def test_the_page_is_one_file_without_anything_from_outside(whole):
 
 def test_every_link_leads_to_a_file_and_every_file_is_linked(whole):
     folder, _, reader = whole
-    there = {f"report/{path.name}" for path in (folder / "report").iterdir()}
+    there = {f"report/{path.name}" for path in (folder / "report").iterdir()} - {"report/.bemps"}
     assert set(reader.links) == there
 
 
@@ -132,9 +132,38 @@ def test_what_the_run_says_is_escaped(whole):
 def test_the_same_run_gives_the_same_page(tmp_path):
     synthetic_run(tmp_path / "run", analysis=False)
     first = write_report(tmp_path / "run", images=False).read_bytes()
-    (tmp_path / "run" / "report" / "old.svg").write_text("of an earlier report")
+    with (tmp_path / "run" / "report" / ".bemps").open("a") as marker:
+        marker.write("old.svg\n../../outside.svg\n")
+    for name in ("run/report/old.svg", "outside.svg", "run/report/mine.svg"):
+        (tmp_path / name).write_text("of an earlier report, or of somebody")
     assert write_report(tmp_path / "run", images=False).read_bytes() == first
     assert not (tmp_path / "run" / "report" / "old.svg").exists()
+    assert (tmp_path / "run" / "report" / "mine.svg").exists()
+    assert (tmp_path / "outside.svg").exists()
+
+
+def test_a_report_of_an_earlier_release_is_made_anew(tmp_path):
+    synthetic_run(tmp_path / "run", analysis=False)
+    write_report(tmp_path / "run", images=False)
+    (tmp_path / "run" / "report" / ".bemps").unlink()
+    write_report(tmp_path / "run", images=False)
+
+
+def test_what_is_no_report_is_not_replaced(tmp_path):
+    synthetic_run(tmp_path / "run", analysis=False)
+    page, folder = tmp_path / "run" / "report.html", tmp_path / "run" / "report"
+    page.write_text("my own")
+    with pytest.raises(InputError, match="force=True"):
+        write_report(tmp_path / "run", images=False)
+    assert page.read_text() == "my own"
+    assert "Written by bemps" in write_report(tmp_path / "run", images=False, force=True).read_text()
+    page.unlink()
+    (folder / ".bemps").unlink()
+    (folder / "curves.csv").write_text("my own")
+    for force in (False, True):
+        with pytest.raises(InputError, match="holds other files"):
+            write_report(tmp_path / "run", images=False, force=force)
+    assert (folder / "curves.csv").read_text() == "my own"
 
 
 def test_nasty_names_neither_break_the_page_nor_leave_the_folder(tmp_path):
@@ -204,7 +233,7 @@ def test_broken_dynamics_are_refused(tmp_path):
 def test_a_file_in_the_way_is_said(tmp_path):
     write(tmp_path, "results", grid(seeds=1))
     (tmp_path / "report").write_text("not a folder")
-    with pytest.raises(InputError, match="can be written to"):
+    with pytest.raises(InputError, match=r"report, which is a file.*move it away"):
         write_report(tmp_path, images=False)
 
 

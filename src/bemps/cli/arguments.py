@@ -4,4 +4,5 @@ from typing import Annotated
 
 import typer
 
+Force = Annotated[bool, typer.Option("--force", help="replace the file or folder of an earlier time")]
 ProjectPlace = Annotated[str, typer.Argument(help="the project file, or its postgresql+psycopg:// address")]

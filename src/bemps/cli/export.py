@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bemps.cli.arguments import ProjectPlace
+from bemps.cli.arguments import Force, ProjectPlace
 from bemps.cli.failures import plainly
 from bemps.cli.progress import shown
 
@@ -26,13 +26,15 @@ def export(
     resolved: Annotated[
         bool, typer.Option("--resolved", help="one label for each item instead of everybody's answers")
     ] = False,
+    force: Force = False,
 ) -> None:
     """Write what a project holds to a file.
 
     Labels are one row for each answer (columns id, text, label, annotator, time; also kind and note where something
     was skipped, unsure, adjudicated or noted). Predictions have the probability of every class for every item, events
     are the log, and the model is what `bemps predict` takes. CSV is exact: a text that starts with = stays so. For
-    people who open it in a spreadsheet there is csv-spreadsheet.
+    people who open it in a spreadsheet there is csv-spreadsheet. What is there already is replaced only with --force;
+    the project, the file that it was made from and folders of other things never are.
 
     \b
     Examples:
@@ -48,6 +50,6 @@ def export(
         from bemps.store import open_store
 
         with Project(open_store(project)) as opened, shown(console, opened):
-            opened.export(out, what, format_, resolved=resolved)
+            opened.export(out, what, format_, resolved=resolved, force=force)
             name = opened.store.name  # without the password
     console.print(f"{what} of {name}: {out}", highlight=False, markup=False)

@@ -1,5 +1,8 @@
 """Failures on the command line: one red sentence and exit code 2, no traceback."""
 
+import re
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,7 +10,8 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from bemps.errors import BempsError, InputError
+from bemps._io import OutputExists
+from bemps.errors import BempsError
 
 
 @contextmanager
@@ -16,16 +20,20 @@ def plainly() -> Iterator[None]:
     try:
         yield
     except BempsError as error:
-        Console(stderr=True, soft_wrap=True).print(f"[red]error:[/] {_escaped(str(error))}", highlight=False)
+        Console(stderr=True, soft_wrap=True).print(f"[red]error:[/] {_escaped(_words(error))}", highlight=False)
         raise typer.Exit(2) from error
 
 
-def writable(out: Path) -> None:
-    """Refuse a file in a folder that is not there, before any work is done."""
-    if not out.parent.is_dir():
-        raise InputError(
-            "--out", expected="a file in an existing folder", got=str(out), fix=f"Create {out.parent} first."
-        )
+def _words(error: BempsError) -> str:
+    if isinstance(error, OutputExists):
+        return f"{error.without_force} Choose another name, or replace it with:\n  {command_line('--force')}"
+    return str(error)
+
+
+def command_line(*more: str) -> str:
+    """The command as it was typed, without the password of a database, and with more options."""
+    typed = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:], *more])
+    return re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1@", typed)
 
 
 def _escaped(text: str) -> str:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from bemps.cli.arguments import Force
 from bemps.cli.failures import plainly
 from bemps.cli.progress import shown
 from bemps.errors import InputError
 
 if TYPE_CHECKING:
+    from bemps.exchange.exporting import Output
     from bemps.store import Item
 
 
@@ -24,6 +26,7 @@ def predict(
     text: Annotated[list[str] | None, typer.Option(help="column of the texts (repeatable: joined)")] = None,
     id_: Annotated[str | None, typer.Option("--id", help="column of ids; else content hashes")] = None,
     format_: Annotated[str | None, typer.Option("--format", help="as of `bemps export`; else by the name")] = None,
+    force: Force = False,
 ) -> None:
     """Predict the classes of a project's items, or of the texts of a file.
 
@@ -38,37 +41,56 @@ def predict(
     """
     console = Console(soft_wrap=True)
     with plainly():
-        items = None if file is None else _items(file, text, id_)
         if Path(model).is_dir():
-            _by_saved(model, items, out, format_)
+            _by_saved(model, file, text, id_, _output(out, format_, force, [Path(model), file]))
         else:
-            _by_project(console, model, items, out, format_)
+            _by_project(console, model, file, text, id_, out=out, format_=format_, force=force)
     console.print(f"Predictions: {out}", highlight=False, markup=False)
 
 
-def _by_project(console: Console, model: str, items: "Iterator[Item] | None", out: Path, format_: str | None) -> None:
-    from bemps.exchange import export_predictions
+def _output(out: Path, format_: str | None, force: bool, inputs: "list[Path | None]") -> "Output":
+    """Where to write, checked before any work is done."""
+    from bemps.exchange.exporting import check_export
+
+    return check_export(out, format_, inputs=[path for path in inputs if path is not None], force=force)
+
+
+def _by_project(
+    console: Console,
+    model: str,
+    file: Path | None,
+    text: list[str] | None,
+    id_: str | None,
+    *,
+    out: Path,
+    format_: str | None,
+    force: bool,
+) -> None:
+    from bemps.exchange.entries import about
+    from bemps.exchange.exporting import project_files, write_predictions
     from bemps.project import Project
     from bemps.store import open_store
 
     with Project(open_store(model)) as project, shown(console, project):
+        output = _output(out, format_, force, [*project_files(project.store), file])
+        items = project.items() if file is None else _items(file, text, id_)
         chosen = project.model()
         console.print(f"Model: {chosen.words}", highlight=False, markup=False)
-        found = project.predict(project.items() if items is None else items)
-        export_predictions(project.store, found, out, format_, model=f"bemps {chosen.name}")
+        write_predictions(project.predict(items), about(project.store, model=f"bemps {chosen.name}"), output)
 
 
-def _by_saved(model: str, items: "Iterator[Item] | None", out: Path, format_: str | None) -> None:
+def _by_saved(model: str, file: Path | None, text: list[str] | None, id_: str | None, output: "Output") -> None:
     from bemps.exchange.entries import About, predicted
     from bemps.exchange.exporting import write_predictions
     from bemps.learner import ActiveLearner
 
-    if items is None:
+    if file is None:
         fix = f"For example: bemps predict {model} new.csv --text body"
         raise InputError("file", expected="a file with new items", got="none", fix=fix)
+    items = _items(file, text, id_)
     learner = ActiveLearner.load(model)
     about = About(title=Path(model).name, classes=learner.classes, model="bemps")
-    write_predictions(predicted(learner.predict, items), about, out, format_)
+    write_predictions(predicted(learner.predict, items), about, output)
 
 
 def _items(file: Path, text: list[str] | None, id_: str | None) -> "Iterator[Item]":

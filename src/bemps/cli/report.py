@@ -6,12 +6,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from bemps.cli.arguments import Force
 from bemps.cli.failures import plainly
 
 
 def report(
     folder: Annotated[Path, typer.Argument(help="the folder that `bemps run --out` wrote")],
     png: Annotated[bool, typer.Option(help="also write every figure as PNG (needs matplotlib)")] = True,
+    force: Force = False,
 ) -> None:
     """Write FOLDER/report.html: curves, who beats whom, labels saved, calibration, times.
 
@@ -27,5 +29,5 @@ def report(
 
     console = Console()
     with plainly(), console.status("reading") as status:
-        page = write_report(folder, images=png, progress=status.update)
+        page = write_report(folder, images=png, progress=status.update, force=force)
     console.print(f"Report: [bold]{page}[/]", highlight=False, soft_wrap=True)

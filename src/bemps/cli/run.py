@@ -2,8 +2,6 @@
 
 import json
 import os
-import shlex
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from bemps.cli.failures import plainly
+from bemps.cli.failures import command_line, plainly
 from bemps.errors import InputError
 from bemps.experiments.failures import Failure
 from bemps.experiments.models import MODELS
@@ -211,7 +209,7 @@ def _stoppable(console: Console, out: str) -> Iterator[None]:
     except KeyboardInterrupt:
         console.print(
             f"Stopped after {time.monotonic() - start:.0f} s. Every finished round is safe in {out}; to continue:\n"
-            f"  {shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])}",
+            f"  {command_line()}",
             markup=False,
             highlight=False,
         )

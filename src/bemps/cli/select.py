@@ -14,7 +14,9 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from bemps.cli.failures import plainly, writable
+from bemps._io import check_output, written_whole
+from bemps.cli.arguments import Force
+from bemps.cli.failures import plainly
 from bemps.errors import InputError
 from bemps.selection import select as select_items
 from bemps.types import Array, Selection
@@ -63,6 +65,7 @@ def select(
     work: Annotated[str | None, typer.Option(help="with --on: folder or URL to go on from after a stop")] = None,
     id_: Annotated[str | None, typer.Option("--id", help="with --on: a column of ids to report")] = None,
     skip_corrupt: Annotated[bool, typer.Option(help="with --on: leave damaged shards out")] = False,
+    force: Force = False,
 ) -> None:
     """Choose the items to label next from predicted probabilities.
 
@@ -99,6 +102,8 @@ def select(
     }
     with plainly():
         writer = _writer(out)
+        if out is not None:
+            check_output(out, inputs=[Path(probs), *filter(None, files.values())], force=force)
         beside = {name: _single(path, name) for name, path in files.items() if path is not None}
         options = dict(_option(text) for text in option or [])
         if on is None:
@@ -111,7 +116,8 @@ def select(
         if out is None:
             sys.stdout.write(text)
         else:
-            out.write_text(text)
+            with written_whole(out) as draft:
+                draft.write_text(text, encoding="utf-8")
 
 
 def _refuse_without_on(work: str | None, id_: str | None, skip_corrupt: bool) -> None:
@@ -196,8 +202,6 @@ def _option(text: str) -> tuple[str, object]:
 
 
 def _writer(out: Path | None) -> Callable[[Selection], str]:
-    if out is not None:
-        writable(out)
     if out is None or out.suffix == ".csv":
         return as_csv
     if out.suffix == ".json":

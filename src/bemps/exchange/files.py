@@ -1,41 +1,12 @@
-"""Files that are either whole or not there: written beside their place and moved into it."""
+"""JSON objects in a file: one a line, or all in an array."""
 
 import json
-import os
-import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from bemps.data.encoding import encoding_of
 from bemps.errors import InputError
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A draft to write to, file or folder; it takes its place when everything has been written."""
-    if not path.parent.is_dir():
-        raise InputError("--out", expected="a file in an existing folder", got=str(path), fix="Create the folder.")
-    draft = path.with_name(path.name + ".part")
-    _remove(draft)
-    try:
-        yield draft
-        if path.is_dir():
-            _remove(path)
-        os.replace(draft, path)
-    except OSError as error:
-        got = error.strerror or str(error)
-        raise InputError(f"export to {path}", expected="to write it", got=got, fix="Check space and rights.") from error
-    finally:
-        _remove(draft)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def write_json(objects: Iterable[dict[str, Any]], path: Path, lines: bool) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from bemps._io import PARQUET, TEXT
 from bemps.errors import InputError, unknown_name
 from bemps.exchange import delimited, parquet
 from bemps.exchange.argilla import ARGILLA
@@ -20,7 +21,11 @@ from bemps.exchange.tables import Rows, label_rows, prediction_rows
 
 @dataclass(frozen=True)
 class Format:
-    """How a kind of file is written and read; `rows` writes any table (the log), `read` is None for one-way formats."""
+    """How a kind of file is written and read; `rows` writes any table (the log), `read` is None for one-way formats.
+
+    file     the kind of file, as `bemps._io.file_kind` says
+    folder   the kind of folder where it is one, as its marker says
+    """
 
     help: str
     suffixes: tuple[str, ...]
@@ -28,6 +33,8 @@ class Format:
     predictions: Callable[[Iterable[Predicted], About, Path], None]
     read: Callable[[Path], Iterator[Entry]] | None
     rows: Callable[[Rows, Path], None] | None = None
+    file: str = TEXT
+    folder: str | None = None
 
 
 def _of_rows(
@@ -35,6 +42,9 @@ def _of_rows(
     suffixes: tuple[str, ...],
     write: Callable[[Rows, Path], None],
     read: Callable[[Path], Iterator[Entry]] | None,
+    *,
+    file: str = TEXT,
+    folder: str | None = None,
 ) -> Format:
     return Format(
         help,
@@ -43,6 +53,8 @@ def _of_rows(
         lambda found, about, path: write(prediction_rows(found, about), path),
         read,
         write,
+        file,
+        folder,
     )
 
 
@@ -72,12 +84,16 @@ FORMATS = {
         "the same for Excel: formulas made harmless; cannot be imported", (), delimited.write_for_spreadsheets, None
     ),
     "jsonl": _of_objects("one answer a line", (".jsonl", ".ndjson"), OWN, rows=True),
-    "parquet": _of_rows("the columns of csv, typed", (".parquet", ".pq"), parquet.write_parquet, parquet.read_parquet),
+    "parquet": _of_rows(
+        "the columns of csv, typed", (".parquet", ".pq"), parquet.write_parquet, parquet.read_parquet, file=PARQUET
+    ),
     "label-studio": _of_objects("tasks with annotations or predictions", (), LABEL_STUDIO),
     "doccano": _of_objects("lines with a list of labels", (), DOCCANO),
     "prodigy": _of_objects("tasks of the choice interface", (), PRODIGY),
     "argilla": _of_objects("records with responses or suggestions", (), ARGILLA),
-    "huggingface": _of_rows("a folder for datasets.load_dataset", (), parquet.write_dataset, parquet.read_dataset),
+    "huggingface": _of_rows(
+        "a folder for datasets.load_dataset", (), parquet.write_dataset, parquet.read_dataset, folder="dataset"
+    ),
 }
 
 

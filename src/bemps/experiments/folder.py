@@ -9,11 +9,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from bemps._io import check_output, mark_folder
 from bemps.errors import InputError
 from bemps.experiments.config import difference
 from bemps.experiments.failures import OtherConfiguration, writing
 from bemps.experiments.journal import write_whole
 
+KIND = "run"  # what the marker of a run's folder says
 PACKAGES = ("bemps", "numpy", "scipy", "scikit-learn", "pyarrow")
 TORCH = ("torch", "transformers")  # only where a model needs vectors: installing them later changes nothing else
 
@@ -33,9 +35,12 @@ def _version(package: str) -> str | None:
 
 @contextmanager
 def held(out: Path) -> Iterator[None]:
-    """The folder, made if need be, for this run alone."""
+    """The folder, made if need be, for this run alone; one that holds something else is refused."""
+    if not _of_an_earlier_release(out):
+        check_output(out, option=f"--out {out}", folder=KIND, resume=True)
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
+        mark_folder(out, KIND)
         file = (out / "lock").open("w")
     with file:
         try:
@@ -48,6 +53,15 @@ def held(out: Path) -> Iterator[None]:
                 fix="Wait for the other run, or choose another folder.",
             ) from error
         yield
+
+
+def _of_an_earlier_release(out: Path) -> bool:
+    """Whether the folder is a run from before folders were marked."""
+    try:
+        config = json.loads((out / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(config, dict) and {"config", "data", "versions"} <= config.keys()
 
 
 def settle(out: Path, now: Mapping[str, Any]) -> None:

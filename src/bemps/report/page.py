@@ -13,6 +13,7 @@ from bemps.report.tables import Table
 from bemps.statistics import METRICS
 
 Choices = dict[str, list[str]]
+SIGNATURE = "<footer>Written by bemps.</footer>"  # by which a report is known
 FOLDED = {  # what a folded table is called, by the first word of its file
     "rounds": "Values after every round",
     "pairwise": "The matrix as a table",
@@ -37,7 +38,7 @@ def page(title: str, lead: str, sections: Sequence[Section], endings: Sequence[s
         f"<title>{escape(title)}</title><style>{_file('page.css')}</style></head>\n<body>"
         f'<header><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p></header>\n'
         f"{_filters(choices)}\n<main>{body}</main>\n"
-        "<footer>Written by bemps.</footer>\n"
+        f"{SIGNATURE}\n"
         f"<script>{_file('page.js')}</script></body></html>\n"
     )
 

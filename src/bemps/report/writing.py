@@ -1,13 +1,14 @@
 """`write_report`: the page into the folder of a run, figures and tables into its folder `report`."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+from bemps._io import check_output, folder_kind, mark_folder, marker_lines, written_whole
 from bemps.errors import InputError
 from bemps.report import png
 from bemps.report.blocks import Section
-from bemps.report.page import page
+from bemps.report.page import SIGNATURE, page
 from bemps.report.sections import about, calibration, comparison, costs, curves, data_maps, projections
 from bemps.report.style import Styles
 from bemps.report.svg import draw
@@ -23,16 +24,34 @@ PARTS = (
     about.section,
 )
 Progress = Callable[[str], None]
+KIND = "report"  # what the marker of the folder of figures says; its other lines are the files that belong to it
 
 
-def write_report(path: str | os.PathLike[str], *, images: bool = True, progress: Progress | None = None) -> Path:
+def write_report(
+    path: str | os.PathLike[str], *, images: bool = True, progress: Progress | None = None, force: bool = False
+) -> Path:
     """Write report.html, and report/*.svg, *.csv and, where matplotlib is installed and `images`, *.png.
 
-    Files of an earlier report are replaced. Returns the path of the page.
+    Parameters
+    ----------
+    path
+        The folder of a run. Files of an earlier report are replaced.
+    images
+        Whether to write every figure as PNG too.
+    progress
+        Called with what is being done.
+    force
+        Whether to replace a report.html that bemps did not write.
+
+    Returns
+    -------
+    Path
+        The page.
     """
     tell = progress or (lambda words: None)
     tell("reading")
     run = read_run(path)
+    _check_places(run.path / "report", run.path / "report.html", force)
     sections = sections_of(run, tell)
     endings = ["svg", "csv", *(["png"] if images and png.available() else [])]
     try:
@@ -47,6 +66,14 @@ def write_report(path: str | os.PathLike[str], *, images: bool = True, progress:
             fix="Make room or give write permission, then run `bemps report` again.",
         ) from error
     return target
+
+
+def _check_places(folder: Path, target: Path, force: bool) -> None:
+    """A report is made anew without a question; what is not a report stays as it is."""
+    ours = target.is_file() and SIGNATURE in target.read_text(encoding="utf-8", errors="replace")
+    if not (ours and folder.is_dir() and folder_kind(folder) is None):  # so earlier releases left it
+        check_output(folder, folder=KIND, resume=True)
+    check_output(target, force=force or ours)
 
 
 def sections_of(run: RunFolder, tell: Progress) -> list[Section]:
@@ -70,28 +97,30 @@ def _lead(run: RunFolder) -> str:
 
 
 def _write_files(folder: Path, sections: list[Section], endings: list[str], tell: Progress) -> None:
-    folder.mkdir(exist_ok=True)
-    for old in _own_files(folder):
-        old.unlink()
     blocks = [block for section in sections for block in section.blocks]
     figures = {name: figure for block in blocks for name, figure in block.figures.items()}
+    tables = {name: table for block in blocks for name, table in (block.tables | block.folded).items()}
+    drawings = [f"{name}.{ending}" for name in figures for ending in endings if ending != "csv"]
+    _clear(folder, [*drawings, *(f"{name}.csv" for name in tables)])
     for place, (name, figure) in enumerate(figures.items(), start=1):
         tell(f"figure {place} of {len(figures)}")
         _write(folder / f"{name}.svg", draw(figure, alone=True))
         if "png" in endings:
             png.save(figure, folder / f"{name}.png")
-    for block in blocks:
-        for name, table in (block.tables | block.folded).items():
-            _write(folder / f"{name}.csv", table.csv())
+    for name, table in tables.items():
+        _write(folder / f"{name}.csv", table.csv())
 
 
-def _own_files(folder: Path) -> Iterator[Path]:
-    for ending in ("svg", "png", "csv"):
-        yield from folder.glob(f"*.{ending}")
+def _clear(folder: Path, names: list[str]) -> None:
+    """Take away what the earlier report noted as its own, and note what will be there: files of others stay."""
+    folder.mkdir(exist_ok=True)
+    for name in marker_lines(folder)[1:]:
+        if Path(name).name == name:
+            (folder / name).unlink(missing_ok=True)
+    mark_folder(folder, KIND, *names)
 
 
 def _write(path: Path, text: str) -> None:
     """Whole or not at all: a reader never meets half a page."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    with written_whole(path) as draft:
+        draft.write_text(text, encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import os
 import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -128,8 +128,13 @@ def _fill(store: Store, source: Source, wishes: Wishes, classes: tuple[str, ...]
         store.set("title", wishes.title or source.path.stem.replace("_", " "))
         store.set("folder", str((source.path if source.path.is_dir() else source.path.parent).resolve()))
         store.set("id", uuid.uuid4().hex)
-    store.set("stamp", source.stamp)
+    store.set_all({"stamp": source.stamp, "sources": with_source(store.settings, source.path)})
     return f"{new:,} new items from {source.path} ({table.found})" if new else f"nothing new in {source.path}"
+
+
+def with_source(settings: Mapping[str, Any], path: Path) -> list[str]:
+    """All files that items came from: no output may replace them."""
+    return list(dict.fromkeys([*settings.get("sources", ()), str(path.resolve())]))
 
 
 def _enough(names: Collection[str]) -> None:
