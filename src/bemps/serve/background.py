@@ -6,9 +6,9 @@ Training never runs in the server itself, so no key waits for it. Messages are l
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import sys
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +16,10 @@ from bemps._processes import SAFE_PATH
 
 LONGEST_LINE = 64 * 2**20
 WAITS = (2.0, 5.0, 15.0, 60.0)  # seconds before it is started again
+AGAIN = 5.0  # seconds until it may try again to learn what it could not
+LAST_WORDS = 10_000  # bytes of its standard error
+MOST_LOOKS = 20  # that wait at once: nobody can make it do nothing else
+LOG = logging.getLogger("bemps.serve")
 Heard = Callable[[dict[str, Any]], None]
 
 
@@ -26,7 +30,7 @@ class Background:
         self._where, self._heard = where, heard
         self._process: asyncio.subprocess.Process | None = None
         self._life: asyncio.Task[None] | None = None
-        self._last_words: deque[str] = deque(maxlen=20)
+        self._last_words = b""
         self._looks: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._calls = 0
         self.failures = 0
@@ -48,6 +52,8 @@ class Background:
 
     async def look(self, item: str, patience: float = 10.0) -> dict[str, Any] | None:
         """What the model makes of one item; None where it has no time for it."""
+        if len(self._looks) >= MOST_LOOKS:
+            return None
         self._calls += 1
         call, answer = self._calls, asyncio.get_running_loop().create_future()
         if not self._send({"do": "look", "item": item, "call": call}):
@@ -65,9 +71,6 @@ class Background:
             self._life.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._life
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
-            await self._process.wait()
 
     def _send(self, message: dict[str, Any]) -> bool:
         process = self._process
@@ -81,23 +84,20 @@ class Background:
         while True:
             try:
                 await self._once()
-            except OSError as error:  # no memory or no file handle for another process
-                self._last_words.append(str(error))
+                reason = self._last_line() or f"it ended with code {self._process and self._process.returncode}"
+            except Exception as error:  # whatever it is, the model must not stay away unseen
+                LOG.exception("the model's process")
+                reason = f"{type(error).__name__}: {error}"
             self.busy = False
-            words = (
-                self._last_words[-1]
-                if self._last_words
-                else f"it ended with code {self._process and self._process.returncode}"
-            )
             wait = WAITS[min(self.failures, len(WAITS) - 1)]
             self.failures += 1
-            self._heard({"is": "failure", "text": words, "wait": wait})
+            self._heard({"is": "failure", "text": reason, "wait": wait})
             await asyncio.sleep(wait)
 
     async def _once(self) -> None:
         pipe = asyncio.subprocess.PIPE
         quiet = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-        self._process = await asyncio.create_subprocess_exec(
+        self._process = process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "bemps.serve.worker"),
             stdin=pipe,
             stdout=pipe,
@@ -105,28 +105,63 @@ class Background:
             limit=LONGEST_LINE,
             env=quiet | SAFE_PATH,
         )
-        self._last_words.clear()
+        self._last_words = b""
         self._send({"project": self._where})  # not as an argument: an address may hold a password
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        errors = asyncio.create_task(self._remember(self._process.stderr))
-        async for line in self._process.stdout:
-            self._take(json.loads(line))
-        await self._process.wait()
-        await errors
+        assert process.stdout is not None
+        assert process.stderr is not None
+        errors = asyncio.create_task(self._remember(process.stderr))
+        try:
+            async for line in process.stdout:
+                self._take(line)
+            await process.wait()
+            await errors
+        finally:
+            errors.cancel()
+            await _end(process)
+            for answer in self._looks.values():
+                if not answer.done():
+                    answer.set_result({})
 
     async def _remember(self, stream: asyncio.StreamReader) -> None:
-        async for line in stream:
-            text = line.decode(errors="replace").strip()
-            if text:
-                self._last_words.append(text)
+        """Keep the end of what it wrote: in pieces, as a line may be of any length."""
+        while piece := await stream.read(2**16):
+            self._last_words = (self._last_words + piece)[-LAST_WORDS:]
 
-    def _take(self, message: dict[str, Any]) -> None:
-        if message["is"] == "look":
-            answer = self._looks.get(message["call"])
-            if answer is not None and not answer.done():
-                answer.set_result(message)
+    def _last_line(self) -> str:
+        lines = self._last_words.decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    def _take(self, line: bytes) -> None:
+        """Pass a message on; what is none, such as a library's own output, is passed over."""
+        try:
+            message = json.loads(line)
+        except ValueError:
+            message = None
+        if not isinstance(message, dict) or not isinstance(message.get("is"), str):
+            LOG.warning("the model's process wrote what is no message: %.200r", line)
             return
-        if message["is"] in ("ranking", "nothing"):
+        if message["is"] == "look":
+            self._answer(message)
+            return
+        if message["is"] == "ranking":
             self.busy, self.failures = False, 0
+        elif message["is"] == "nothing":  # it could not learn, and may be asked again, though not at once
+            asyncio.get_running_loop().call_later(AGAIN, self._rested)
         self._heard(message)
+
+    def _answer(self, message: dict[str, Any]) -> None:
+        if "failure" in message:
+            LOG.warning("the model could not look at item %.100r: %s", message.get("item"), message.pop("failure"))
+        answer = self._looks.get(message.get("call", 0))
+        if answer is not None and not answer.done():
+            answer.set_result(message)
+
+    def _rested(self) -> None:
+        self.busy = False
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()

@@ -178,11 +178,18 @@ class Engine:
         speed = sum(desk.speed for desk in self.desks.values())
         return min(1_000, 20 + 6 * len(self.desks) + int(2 * speed * max(self.insight.seconds, 1.0)))
 
+    async def look(self, name: str) -> dict[str, object]:
+        """What the model makes of an item; an unknown id is refused here, before it reaches the model's process."""
+        await self.item(name)
+        return await self.background.look(name) or {}
+
     def _heard(self, message: dict[str, object]) -> None:
         if self.insight.hear(message):
             origin: Origin = "model" if self.insight.ready else "typical"
             self.board.rank(self.insight.order, origin)
             self._spawn(self.lending.refresh())
+        elif message["is"] == "nothing":
+            self._learnt = -1
         self.learn()
 
     # -- time passes -------------------------------------------------------------------------------------------------

@@ -39,6 +39,9 @@ class Insight:
             self.alive = self.learning = False
             self.state = "failed"
             self.words = f"the model has stopped ({message['text'][:200]}); items come at random, it starts again"
+        elif kind == "nothing":
+            self.learning, self.state = False, "failed"
+            self.words = f"the model could not learn ({message['text'][:200]}); it tries again"
         elif kind == "ranking":
             self._take(message)
             return True

@@ -57,7 +57,7 @@ async def _about(engine: Engine, item: str) -> dict[str, Any]:
     offer = engine.offer(item)
     known = engine.insight.about.get(item) or (offer.about if offer else {})
     if "near" not in known:
-        known = known | (await engine.background.look(item) or {})
+        known = known | await engine.look(item)
     return {"others": [], "near": [], **known}
 
 

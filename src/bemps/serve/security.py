@@ -1,12 +1,14 @@
 """The door of the server: who may ask, from which page, and how much. Every answer leaves with strict headers.
 
 Loopback needs no token; any other address does. The Host header must name this server (no DNS rebinding), a POST
-must come from a page of this server and carry JSON (no cross-site posts), and bodies are small.
+must come from a page of this server and carry JSON (no cross-site posts), other sites may do nothing but link to the
+page, and bodies are small.
 """
 
 import hashlib
 import hmac
 import ipaddress
+import re
 import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bemps.serve.refusals import BodyTooLarge, refusal
 
 COOKIE = "bemps_session"
+OTHER_SITE = "A page of another site asked for this."
 LARGEST_BODY = 256 * 1024
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -68,7 +71,10 @@ class Door:
 
     @lru_cache(maxsize=256)  # noqa: B019
     def knows_origin(self, origin: str, host: str) -> bool:
-        netloc = urlsplit(origin).netloc.lower()
+        try:
+            netloc = urlsplit(origin).netloc.lower()
+        except ValueError:  # http://[
+            return False
         return bool(netloc) and (netloc == host.lower() or _host_name(netloc) in self.names)
 
     @property
@@ -131,16 +137,19 @@ class Guard:
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return refusal(scope, 405, f"{scope['method']} is not understood here.", "Use GET or POST.")
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > LARGEST_BODY:
+        if not re.fullmatch("[0-9]{1,9}", length) or int(length) > LARGEST_BODY:
             return refusal(scope, 413, f"More than {LARGEST_BODY // 1024} kB at once.", "Send less.")
+        own_page = headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+        if not own_page and not _follows_link(scope, headers):
+            return refusal(scope, 403, OTHER_SITE, "Open the labelling page itself.")
         if scope["method"] == "POST":
             return self._refused_post(scope, headers, host)
         return None
 
     def _refused_post(self, scope: Scope, headers: Headers, host: str) -> Response | None:
-        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
-        if (origin is not None and not self.door.knows_origin(origin, host)) or site not in ("same-origin", "none"):
-            return refusal(scope, 403, "A page of another site asked for this.", "Open the labelling page itself.")
+        origin = headers.get("origin")
+        if origin is not None and not self.door.knows_origin(origin, host):
+            return refusal(scope, 403, OTHER_SITE, "Open the labelling page itself.")
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             return refusal(scope, 415, f"Expected JSON; got {kind[:60] or 'nothing'}.", "Send application/json.")
@@ -176,6 +185,12 @@ class Guard:
             max_age=30 * 86400,
         )
         return answer
+
+
+def _follows_link(scope: Scope, headers: Headers) -> bool:
+    """A person came from another site, by a link to the page: that and nothing else is open to other sites."""
+    arrives = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    return bool(arrives and scope["method"] == "GET" and scope["path"] == "/")
 
 
 def _is_https(scope: Scope) -> bool:

@@ -5,17 +5,20 @@ import os
 import queue
 import sys
 import threading
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from bemps.errors import BempsError
 from bemps.limits import library_threads
+
+if TYPE_CHECKING:
+    from bemps.serve.coach import Coach
 
 NICE = 10  # people come first
 
 
 def main() -> None:
     """Read the project's address, get ready, then answer until standard input ends."""
-    speak = _Voice(sys.stdout)
-    sys.stdout = sys.stderr  # a stray print of a library must not end up between the messages
+    speak = _Voice(_own_output())
     if hasattr(os, "nice"):
         os.nice(NICE)
     where = json.loads(sys.stdin.readline())["project"]
@@ -23,6 +26,14 @@ def main() -> None:
     threading.Thread(target=_listen, args=(sys.stdin, inbox), daemon=True).start()
     with library_threads(1):
         _work(where, inbox, speak)
+
+
+def _own_output() -> TextIO:
+    """Standard output for the messages alone: what libraries print, also from native code, goes to standard error."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return out
 
 
 class _Voice:
@@ -49,9 +60,25 @@ def _work(where: str, inbox: "queue.SimpleQueue[dict[str, Any]]", speak: _Voice)
     while True:
         message = inbox.get()
         if message["do"] == "learn":
-            speak(coach.learn(message["n"]))
+            speak(_learnt(coach, message["n"]))
         else:
-            speak({"is": "look", "call": message["call"]} | coach.look(message["item"]))
+            speak({"is": "look", "call": message["call"]} | _looked(coach, message["item"]))
+
+
+def _learnt(coach: "Coach", n: int) -> dict[str, Any]:
+    """A new order; what bemps itself refuses (a database that is away) ends nothing and is tried again."""
+    try:
+        return coach.learn(n)
+    except BempsError as error:
+        return {"is": "nothing", "text": str(error)}
+
+
+def _looked(coach: "Coach", item: str) -> dict[str, Any]:
+    """What the model makes of an item; nothing where that fails, as one item must not end the model."""
+    try:
+        return coach.look(item)
+    except Exception as error:  # noqa: BLE001 -- the server logs it
+        return {"item": item, "failure": f"{type(error).__name__}: {error}"}
 
 
 if __name__ == "__main__":

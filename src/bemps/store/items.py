@@ -1,5 +1,6 @@
 """The items of a project: added once, never changed."""
 
+import difflib
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -7,7 +8,7 @@ from itertools import islice
 from sqlalchemy import func, insert, select
 from sqlalchemy.engine import Connection
 
-from bemps.errors import InputError, unknown_name
+from bemps.errors import InputError
 from bemps.store import checked
 from bemps.store.database import Database
 from bemps.store.tables import ITEMS
@@ -55,8 +56,15 @@ class Items:
         if id not in self._positions:
             self._refresh()
             if id not in self._positions:
-                raise unknown_name("item", id, self._ids[:SHOWN], f"There are {len(self._ids):,} items.")
+                raise self._unknown(id)
         return id
+
+    def _unknown(self, id: str) -> InputError:
+        """The nearest id, not all of them: an answer to a stranger does not list the project."""
+        near = difflib.get_close_matches(id[:100], self._ids[:SHOWN], n=1, cutoff=0.4)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        fix = f"{hint}There are {len(self._ids):,} items."
+        return InputError("item", expected="the id of an item", got=repr(id[:100]), fix=fix)
 
     def position(self, id: str) -> int:
         return self._positions[self.known(id)]
