@@ -152,7 +152,7 @@ def lived(monkeypatch, program, heard, seconds=20, until=lambda messages: False)
 def test_a_stray_line_is_passed_over(monkeypatch, caplog):
     program = r"""
 import sys, time
-sys.stdout.write('native library: 3 devices found\n[1, 2]\n{"no": "kind"}\n\xff\xfe\n{"is": "state", "text": "ready"}\n')
+sys.stdout.write('native: 3 devices found\n[1, 2]\n{"no": "kind"}\n\xff\xfe\n{"is": "state", "text": "ready"}\n')
 sys.stdout.flush(); time.sleep(60)
 """
     messages = []
