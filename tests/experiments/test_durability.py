@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from running import SAME, Notes, bytes_of, command, finished, killed, play, rows, without_data
 
+from bemps._io import mark_folder
 from bemps.errors import InputError
 from bemps.experiments import CannotWrite, OtherConfiguration
 from bemps.experiments.journal import opened
@@ -148,6 +149,7 @@ def test_a_full_disk_is_a_clear_error_and_leaves_results_readable(small_disk, tm
     out.mkdir()
     (tmp_path / "shared").mkdir()
     (out / "shared").symlink_to(tmp_path / "shared")
+    mark_folder(out, "run")
     play(out, strategies="margin", seeds=1)
     before, filler = bytes_of(out), disk / "filler"
     [journal] = (out / "journals").iterdir()

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from bemps._io import check_output, mark_folder
+from bemps._io import check_output, folder_kind, mark_folder
 from bemps.errors import InputError
 from bemps.experiments.config import difference
 from bemps.experiments.failures import OtherConfiguration, writing
@@ -40,7 +40,8 @@ def held(out: Path) -> Iterator[None]:
         check_output(out, option=f"--out {out}", folder=KIND, resume=True)
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
-        mark_folder(out, KIND)
+        if folder_kind(out) is None:
+            mark_folder(out, KIND)
         file = (out / "lock").open("w")
     with file:
         try:
