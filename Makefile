@@ -3,6 +3,7 @@ PYTHON ?= python3.11
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+export BEMPS_WEIGHTS ?= $(CURDIR)/$(VENV)/weights
 PYTEST := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .PHONY: help venv demo test check lint types format soak bench peers reports clean
@@ -15,7 +16,7 @@ venv: $(VENV)/.everything   ## .venv with the package, every extra and the devel
 demo: $(VENV)/.experiments  ## a small real grid on digits and its report, about a minute
 	$(BIN)/bemps demo
 
-test: $(VENV)/.everything   ## the whole test suite
+test: $(VENV)/.weights      ## the whole test suite
 	$(PYTEST) -n 2 -q
 
 check: format lint types test   ## what a change must pass
@@ -31,7 +32,7 @@ format: $(VENV)/.everything ## rewrite in the house style
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
-soak: $(VENV)/.everything   ## long fault runs: experiments, stores and servers killed again and again; load
+soak: $(VENV)/.weights      ## long fault runs: experiments, stores and servers killed again and again; load
 	$(PYTEST) -q -m soak
 
 bench: $(VENV)-peers/.done  ## speed against the plain form and against peers; writes docs/benchmarks.md
@@ -66,6 +67,11 @@ $(VENV)/.experiments: $(VENV)/.core
 $(VENV)/.everything: $(VENV)/.core
 	$(PIP) torch==2.13.0
 	$(PIP) --editable '.[all,dev]'
+	touch $@
+
+# weights of the text encoders, checked by digest, inside the environment
+$(VENV)/.weights: $(VENV)/.everything src/bemps/encoders/weights.py
+	$(BIN)/bemps weights bge-small minilm
 	touch $@
 
 $(VENV)-peers/.done: peers/requirements.txt peers/no-deps.txt pyproject.toml constraints.txt

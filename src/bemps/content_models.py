@@ -12,11 +12,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bemps.data import ImageFiles
+from bemps.encoders import OnnxTextEncoder
 from bemps.errors import InputError, MissingExtra
 from bemps.members import Items, SklearnEnsemble, SpectralLaplace, tfidf_vectors
 from bemps.members.base import check_vectors
 from bemps.members.feature_cache import CachedEncoder
-from bemps.members.text_views import LAYERS, side_by_side, spreads, views_of
+from bemps.members.text_views import BGE_LAYERS, LAYERS, side_by_side, spreads, views_of
 from bemps.types import Array
 
 PIXELS = 32
@@ -74,6 +75,22 @@ class MiniLMAndWords(MiniLMVectors):
     def __call__(self, contents: Any) -> Float[Array, "N H"]:
         words = self._words(contents)  # refuses what comes before the pool
         return side_by_side(super().__call__(contents), words, self._scales)
+
+
+class BgeVectors(MiniLMVectors):
+    """Vectors of texts from bge-small, by onnxruntime."""
+
+    def _encoder(self) -> Any:
+        return OnnxTextEncoder("bge-small", layer=self.layer, progress=self.progress)
+
+
+class BgeAndWords(MiniLMAndWords):
+    """Two layers of bge-small and TF-IDF side by side, fitted on the pool it has seen."""
+
+    layer = BGE_LAYERS
+
+    def _encoder(self) -> Any:
+        return OnnxTextEncoder("bge-small", layer=self.layer, progress=self.progress)
 
 
 class EfficientNetVectors:

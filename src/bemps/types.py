@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 Array = np.ndarray
 Seed = int | np.random.Generator
 GFunction = Callable[[Float[Array, "*batch K"]], Float[Array, "*batch"]]
+Progress = Callable[[str, int, int], None]  # task, done, total
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,7 @@ ROOMS = [
     ["scores", "context"],
     ["testing"],
     ["members"],
+    ["encoders"],
     ["data"],
     ["checks", "limits"],
     ["types"],

@@ -12,6 +12,7 @@ from bemps.cli.report import report
 from bemps.cli.run import run
 from bemps.cli.select import select
 from bemps.cli.strategies import strategies
+from bemps.cli.weights import weights
 
 app = typer.Typer(
     name="bemps",
@@ -20,5 +21,5 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, label, export, import_, predict, run, report, select, strategies, bench):
+for command in (demo, label, export, import_, predict, run, report, select, strategies, weights, bench):
     app.command(command.__name__.rstrip("_"))(command)

@@ -16,7 +16,7 @@ from bemps.data import Images
 from bemps.errors import InputError, MissingExtra, unknown_name
 from bemps.experiments.material import IMAGES, PARTS, PLAIN, SURPRISAL, cache_of, raw, write_array
 from bemps.experiments.models import ModelEntry
-from bemps.members.text_views import LAYERS, MEANING, side_by_side, spreads, views_of
+from bemps.members.text_views import BGE_LAYERS, LAYERS, MEANING, side_by_side, spreads, views_of
 from bemps.types import Array
 
 PART = 512
@@ -46,6 +46,12 @@ def _minilm(layer: int | tuple[int, ...] = -1) -> Any:
     return TextEncoder(layer=layer, device="cpu")
 
 
+def _bge(layer: int | tuple[int, ...] = -1) -> Any:
+    from bemps.encoders import OnnxTextEncoder
+
+    return OnnxTextEncoder("bge-small", layer=layer)
+
+
 def _efficientnet() -> Any:
     try:
         from bemps.members.backbones import EfficientNetLite0
@@ -57,6 +63,8 @@ def _efficientnet() -> Any:
 ENCODINGS = {
     "minilm": Encoding("text", _minilm),
     "minilm-words": Encoding("text", lambda: _minilm(LAYERS), MEANING, holds="minilm"),
+    "bge": Encoding("text", _bge),
+    "bge-words": Encoding("text", lambda: _bge(BGE_LAYERS), MEANING, holds="bge"),
     "tfidf": Encoding("text"),
     "efficientnet": Encoding("image", _efficientnet),
 }

