@@ -127,7 +127,16 @@ def matrix(value: ArrayLike, what: str, rows: int | None = None, columns: int | 
     if not fits or array.shape[1] == 0:
         raise InputError(what, expected=wanted, got=_shape(array), fix="One row for each item, in the order of probs.")
     _refuse_non_finite(array, what)
+    _refuse_overflow(array, what)
     return array
+
+
+def _refuse_overflow(array: Array, what: str) -> None:
+    """Numbers whose squared distances are no numbers any more."""
+    largest, limit = float(np.abs(array).max(initial=0)), 1e-6 * float(np.sqrt(np.finfo(array.dtype).max))
+    if largest > limit:
+        fix = "Scale the columns, for example to a standard deviation of 1."
+        raise InputError(what, expected=f"numbers below {limit:.0e} in {array.dtype}", got=f"{largest:.3g}", fix=fix)
 
 
 def batch_size(n: object, available: int) -> int:

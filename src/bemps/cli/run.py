@@ -152,6 +152,9 @@ def run_shown(flags: dict[str, Any], file: Path | None = None) -> None:
     out, jobs = settings.pop("out", None), settings.pop("jobs", None)
     data_dir, shared = settings.pop("data_dir", None), settings.pop("shared", None)
     on = settings.pop("on", None)
+    for name, value in (("data_dir", data_dir), ("shared", shared), ("on", on)):
+        if value is not None and not isinstance(value, str):
+            raise InputError(name, expected="a text", got=repr(value)[:60], fix="Correct it.")
     if not isinstance(out, str):
         raise InputError(
             "--out", expected="a folder for the results", got=repr(out), fix="For example: --out runs/digits"
@@ -254,7 +257,7 @@ def _values(texts: list[str]) -> list[Any]:
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
-from zipfile import BadZipFile
 
 import numpy as np
 import typer
@@ -17,6 +16,7 @@ from rich.progress import Progress
 from bemps._io import check_output, written_whole
 from bemps.cli.arguments import Force
 from bemps.cli.failures import plainly
+from bemps.data.arrays import read_arrays
 from bemps.errors import InputError
 from bemps.selection import select as select_items
 from bemps.types import Array, Selection
@@ -144,7 +144,7 @@ def _from_shards(
 
 def _arrays(path: Path) -> dict[str, Array | None]:
     """The arrays of the main file: probs alone (.npy), or by name (.npz)."""
-    loaded = _load(path, "PROBS")
+    loaded = read_arrays(path, "PROBS")
     if isinstance(loaded, np.ndarray):
         return {"probs": loaded}
     if not loaded or set(loaded) - set(ARRAYS):
@@ -158,7 +158,7 @@ def _arrays(path: Path) -> dict[str, Array | None]:
 
 
 def _single(path: Path, name: str) -> Array:
-    loaded = _load(path, name)
+    loaded = read_arrays(path, f"--{name.replace('_', '-')}")
     if isinstance(loaded, np.ndarray):
         return loaded
     if name in loaded or len(loaded) == 1:
@@ -169,21 +169,6 @@ def _single(path: Path, name: str) -> Array:
         got=", ".join(sorted(loaded)) or "no array",
         fix="Save it with np.save.",
     )
-
-
-def _load(path: Path, what: str) -> Array | dict[str, Array]:
-    """A .npy or .npz file, never unpickled."""
-    try:
-        with path.open("rb") as file:
-            loaded = np.load(file, allow_pickle=False)
-            return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
-        raise InputError(
-            what,
-            expected="a .npy or .npz file of numbers",
-            got=f"{path}: {error}",
-            fix="Check the path, and save arrays with np.save or np.savez.",
-        ) from error
 
 
 def _option(text: str) -> tuple[str, object]:
@@ -197,7 +182,7 @@ def _option(text: str) -> tuple[str, object]:
         )
     try:
         return name.strip(), json.loads(value)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return name.strip(), value
 
 

@@ -1,9 +1,12 @@
 """Which encoding a text file is in: found from its first bytes and proved on all of them, or refused."""
 
 import codecs
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
-from bemps.errors import InputError
+from bemps.errors import BempsError, InputError
 
 CHUNK = 1 << 20
 MARKS = (  # the longer mark first: that of UTF-32 LE begins with that of UTF-16 LE
@@ -13,6 +16,21 @@ MARKS = (  # the longer mark first: that of UTF-32 LE begins with that of UTF-16
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+
+
+@contextmanager
+def opened_text(path: Path, asked: str | None = None, newline: str = "") -> Iterator[IO[str]]:
+    """A text file in the encoding that `encoding_of` finds; what cannot be read while it is open is refused."""
+    try:
+        with path.open(encoding=encoding_of(path, asked), newline=newline) as file:
+            yield file
+    except BempsError:
+        raise
+    except UnicodeError as error:  # of an encoding that depends on where a piece begins
+        raise InputError(str(path), expected="text", got=str(error), fix="Pass another encoding=.") from error
+    except OSError as error:
+        got = error.strerror or str(error)
+        raise InputError(str(path), expected="a file that can be read", got=got, fix="Check the file.") from error
 
 
 def encoding_of(path: Path, asked: str | None = None) -> str:
@@ -26,8 +44,10 @@ def encoding_of(path: Path, asked: str | None = None) -> str:
 
 def _known(path: Path, asked: str) -> str:
     try:
+        "a".encode(asked)  # refuses what makes no text of bytes, or is no encoding at all: rot13, zlib, undefined
+        codecs.getincrementaldecoder(asked)
         return codecs.lookup(asked).name
-    except LookupError:
+    except (LookupError, ValueError):
         raise InputError(
             f"encoding of {path}",
             expected="the name of an encoding, such as utf-8, cp1252, latin-1 or utf-16",

@@ -7,6 +7,8 @@ Slicing copies no pixel. `load` and `numpy.asarray` are the only ways to bring m
 
 from __future__ import annotations
 
+import struct
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +21,11 @@ from jaxtyping import Int, UInt8
 
 from bemps.errors import InputError, MissingExtra
 
+# what Pillow's decoders raise for files that are cut or changed
+DAMAGE = (
+    *(OSError, ValueError, SyntaxError, EOFError, struct.error, zlib.error, OverflowError, MemoryError),
+    *(LookupError, TypeError, AttributeError, RuntimeError, ZeroDivisionError),
+)
 Rows = Int[np.ndarray, " _"]
 Image = UInt8[np.ndarray, "H W C"]
 Stack = UInt8[np.ndarray, "n H W C"]
@@ -124,7 +131,7 @@ def decoded(path: str, mode: str) -> Image:
     try:
         with image_module.open(path) as file:
             pixels = np.asarray(operations.exif_transpose(file).convert(mode), dtype=np.uint8)
-    except (OSError, ValueError, SyntaxError, image_module.DecompressionBombError) as failure:
+    except (*DAMAGE, image_module.DecompressionBombError) as failure:
         raise InputError(
             f"image {path}",
             expected="an image that Pillow can decode",

@@ -48,7 +48,7 @@ def read(
     delimiter, quotes, columns    of a CSV or TSV: separator, whether fields may be quoted, names for no header
     """
     place = Path(path)
-    if not place.exists():
+    if not os.path.exists(place):
         raise InputError("path", expected="a file or folder", got=f"{place}, which does not exist", fix="Correct it.")
     if mode not in ("RGB", "L"):
         raise unknown_name("mode", mode, ["RGB", "L"])
@@ -106,7 +106,7 @@ def _texts(path: Path, records: Records, names: tuple[str, ...]) -> list[str]:
 
 def _files(path: Path, records: Records, name: str, mode: str) -> ImageFiles:
     paths = tuple(str(path.parent / str(value or "")) for value in records.columns[name])
-    missing = [row for row, file in enumerate(paths) if not Path(file).is_file()]
+    missing = [row for row, file in enumerate(paths) if not os.path.isfile(file)]
     if missing:
         raise InputError(
             f"column {name!r} of {path}",
@@ -174,11 +174,29 @@ def image_names(folder: Path) -> list[str]:
 
 
 def _walk(folder: Path, prefix: str) -> Iterator[str]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                yield from _walk(Path(entry.path), f"{prefix}{entry.name}/")
-            elif entry.is_file():
-                yield prefix + entry.name
+    """Files below a folder; links that lead nowhere, or to themselves, are passed over."""
+    try:
+        with os.scandir(folder) as found:
+            entries = list(found)
+    except OSError as error:
+        got = error.strerror or str(error)
+        raise InputError(f"folder {folder}", expected="to list it", got=got, fix="Check its rights.") from error
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(Path(entry.path), f"{prefix}{entry.name}/")
+        elif os.path.isfile(entry.path):
+            yield _in_unicode(prefix + entry.name, folder)
+
+
+def _in_unicode(name: str, folder: Path) -> str:
+    """A name as it is; one that is not valid in the encoding of file names is refused: no project could hold it."""
+    if name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name):
+        return name
+    raise InputError(
+        f"folder {ascii(str(folder))[1:-1]}",
+        expected="file names in UTF-8",
+        got=ascii(name),
+        fix="Rename the file.",
+    )

@@ -1,16 +1,16 @@
 """Columns of a file as they stand there, with the line each row came from. One reader per format."""
 
 import csv
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bemps.data.encoding import encoding_of
-from bemps.errors import InputError, MissingExtra
+from bemps.data.encoding import opened_text
+from bemps.data.json_text import parse_object
+from bemps.data.parquet import opened_parquet, refuse_twice
+from bemps.errors import InputError
 
 FIELD_LIMIT = 50_000_000  # characters of one CSV field; the csv module's own limit of 131,072 is below long documents
 SHOWN = 10
@@ -41,11 +41,19 @@ class Dialect:
     encoding: str | None = None
     header: tuple[str, ...] | None = None
 
+    def __post_init__(self) -> None:
+        if len(self.delimiter) != 1 or self.delimiter in '\r\n"':
+            raise InputError(
+                "delimiter",
+                expected="one character that is neither a quote nor a line's end",
+                got=repr(self.delimiter)[:40],
+                fix="For example ',', ';', '|' or '\\t'.",
+            )
+
 
 def read_delimited(path: Path, wanted: Sequence[str], dialect: Dialect) -> Records:
     """CSV or TSV. Blank lines are passed over; a row of another width is refused with its line."""
-    encoding = encoding_of(path, dialect.encoding)
-    with path.open(encoding=encoding, newline="") as file, _long_fields():
+    with opened_text(path, dialect.encoding) as file, _long_fields():
         reader = csv.reader(
             file,
             delimiter=dialect.delimiter,
@@ -152,10 +160,10 @@ def read_jsonl(path: Path, wanted: Sequence[str], encoding: str | None = None) -
     """One JSON object per line; blank lines are passed over."""
     columns: dict[str, list[Any]] = {name: [] for name in wanted}
     lines: list[int] = []
-    with path.open(encoding=encoding_of(path, encoding), newline="\n") as file:
+    with opened_text(path, encoding, newline="\n") as file:
         for line, text in enumerate(file, start=1):
             if text.strip():
-                record = _object(path, line, text)
+                record = parse_object(text, f"{path}, line {line:,}")
                 for name in wanted:
                     if name not in record:
                         raise no_column(Path(f"{path}, line {line:,}"), name, record)
@@ -164,46 +172,14 @@ def read_jsonl(path: Path, wanted: Sequence[str], encoding: str | None = None) -
     return Records(columns, lines)
 
 
-def _object(path: Path, line: int, text: str) -> dict[str, Any]:
-    try:
-        record = json.loads(text)
-    except json.JSONDecodeError as failure:
-        got = f"{failure.msg} at character {failure.colno}"
-    except RecursionError:
-        got = "brackets nested too deeply"
-    else:
-        if isinstance(record, dict):
-            return record
-        got = f"a JSON {type(record).__name__}"
-    raise InputError(
-        f"{path}, line {line:,}",
-        expected="one JSON object",
-        got=got,
-        fix="Each line must be a {...} of its own.",
-    )
-
-
 def read_parquet(path: Path, wanted: Sequence[str]) -> Records:
     """Only the wanted columns are read."""
-    parquet, arrow = _pyarrow()
-    try:
-        file = parquet.ParquetFile(path)
-    except (arrow.ArrowInvalid, OSError) as failure:
-        raise InputError(
-            str(path), expected="a Parquet file", got=str(failure), fix="Is it complete, and Parquet?"
-        ) from failure
-    with file:
-        there = file.schema_arrow.names
+    with opened_parquet(path) as file:
+        names = file.schema_arrow.names
+        refuse_twice(path, names, wanted)
         for name in wanted:
-            if name not in there:
-                raise no_column(path, name, there)
+            if name not in names:
+                raise no_column(path, name, names)
         table = file.read(columns=list(wanted))
-    columns = {name: table.column(name).to_pylist() for name in wanted}
+        columns = {name: table.column(name).to_pylist() for name in wanted}
     return Records(columns, list(range(1, table.num_rows + 1)), unit="row")
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        return import_module("pyarrow.parquet"), import_module("pyarrow")
-    except ImportError as cause:
-        raise MissingExtra("reading Parquet", "experiments", cause) from cause

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 
 from bemps.errors import InputError
 from bemps.exchange.entries import About, Entry, Labelled, Predicted, entry_of, plain
-from bemps.exchange.json_format import JsonFormat, Object, content_of, probabilities, said_under, text_of
+from bemps.exchange.json_format import (
+    JsonFormat,
+    Object,
+    content_of,
+    field,
+    objects,
+    probabilities,
+    said_under,
+    text_of,
+)
 from bemps.store.words import LABEL
 
 PEOPLE = uuid.UUID("6f1c9c1e-5d1b-4f0e-9a51-6a7a6d9f2b11")  # namespace of annotators' names as Argilla's user ids
@@ -40,14 +49,14 @@ def _argilla_prediction(one: Predicted, about: About) -> Object:
 
 
 def _argilla_entries(record: Object, where: str) -> Iterator[Entry]:
-    fields = record.get("fields")
-    if not isinstance(fields, dict):
+    fields = field(record, "fields", dict, where)
+    if fields is None:
         raise InputError(f"record at {where}", expected="fields", got="none", fix="Is it a file of Argilla records?")
-    id, content = text_of(record, "id"), content_of(fields)
-    said = said_under((record.get("metadata") or {}).get("bemps"))
+    id, content = text_of(record, "id", where), content_of(fields, where)
+    said = said_under((field(record, "metadata", dict, where) or {}).get("bemps"))
     mine = {_person(str(one.get("annotator"))): one for one in said if one.get("kind") == LABEL}
     yield from (entry_of(id, content, one, where) for one in said if one.get("kind") != LABEL)
-    for response in (record.get("responses") or {}).get("label") or ():
+    for response in objects(field(record, "responses", dict, where) or {}, "label", where):
         value, person = response.get("value"), str(response.get("user_id"))
         if response.get("status", "submitted") == "draft" or value is None:
             continue

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bemps.data.encoding import encoding_of
+from bemps.data.encoding import opened_text
 from bemps.data.records import Dialect, no_column, read_delimited
 from bemps.errors import InputError
 from bemps.exchange.entries import Entry, entry_of
@@ -58,7 +58,7 @@ def read_csv(path: Path) -> Iterator[Entry]:
 
 
 def _header(path: Path) -> list[str]:
-    with path.open(encoding=encoding_of(path, None), newline="") as file:
+    with opened_text(path) as file:
         try:
             return [name.strip() for name in next(csv.reader(file), [])]
         except csv.Error as error:

@@ -32,9 +32,8 @@ def _doccano_entries(found: Object, where: str) -> Iterator[Entry]:
     if label is None and found.get("kind") in (None, LABEL):
         return  # shown in doccano, not labelled there
     kind = LABEL if label is not None and found.get("kind") in (SKIP, UNSURE) else found.get("kind")
-    yield entry_of(
-        text_of(found, ID) or text_of(found, "id"), content_of(found), {**found, "label": label, "kind": kind}, where
-    )
+    id = text_of(found, ID, where) or text_of(found, "id", where)
+    yield entry_of(id, content_of(found, where), {**found, "label": label, "kind": kind}, where)
 
 
 DOCCANO = JsonFormat(True, _doccano_lines, _doccano_prediction, _doccano_entries)

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bemps.data.encoding import encoding_of
+from bemps.data.encoding import opened_text
+from bemps.data.json_text import parse_json, parse_object
 from bemps.errors import InputError
 
 
@@ -24,26 +25,15 @@ def read_json(path: Path, lines: bool) -> Iterator[tuple[dict[str, Any], str]]:
     """The objects and where each stands; an empty file of lines has none, as an export of nothing writes it."""
     if lines and not path.stat().st_size:
         return
-    with path.open(encoding=encoding_of(path, None), newline="\n") as file:
+    with opened_text(path, newline="\n") as file:
         if lines:
             for number, line in enumerate(file, start=1):
                 if line.strip():
-                    yield _object(line, f"{path}, line {number:,}"), f"{path}, line {number:,}"
+                    yield parse_object(line, f"{path}, line {number:,}"), f"{path}, line {number:,}"
         else:
-            found = _parsed(file.read(), str(path))
+            found = parse_json(file.read(), str(path))
             for number, one in enumerate(found if isinstance(found, list) else [found], start=1):
                 yield _checked(one, f"{path}, object {number:,}"), f"{path}, object {number:,}"
-
-
-def _object(text: str, where: str) -> dict[str, Any]:
-    return _checked(_parsed(text, where), where)
-
-
-def _parsed(text: str, where: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(where, expected="JSON", got=str(error), fix="Is it the right file?") from error
 
 
 def _checked(found: Any, where: str) -> dict[str, Any]:

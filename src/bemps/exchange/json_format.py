@@ -7,12 +7,14 @@ metadata where the tool keeps such; a label that was changed in the tool wins ov
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from bemps.errors import InputError
 from bemps.exchange.entries import About, Entry, Labelled, Predicted
 
+T = TypeVar("T", dict[str, Any], list[Any], str)
 Object = dict[str, Any]
+KINDS = {dict: "an object {...}", list: "a list [...]", str: "a text"}
 Said = dict[str, str | None]
 
 
@@ -31,21 +33,56 @@ def said_under(place: object) -> list[Said]:
     if isinstance(place, str):
         try:
             place = json.loads(place)
-        except ValueError:
+        except (ValueError, RecursionError):
             return []
     if not isinstance(place, list):
         return []
     return [dict(said) for said in place if isinstance(said, Mapping)]
 
 
-def text_of(found: Mapping[str, Any], name: str) -> str | None:
-    value = found.get(name)
-    return None if value is None else str(value)
+def field(record: Mapping[str, Any], name: str, kind: type[T], where: str) -> T | None:
+    """A field of another tool's object; None where it is left out, empty or null, refused where it is of another kind.
+
+    Parameters
+    ----------
+    record
+        The object.
+    name
+        The field.
+    kind
+        The type that JSON gives it: `dict`, `list`, `str`.
+    where
+        What messages call the object's position.
+    """
+    value = record.get(name)
+    if value is None or value == "":
+        return None
+    if isinstance(value, kind):
+        return value
+    raise InputError(
+        f"{name} at {where}", expected=KINDS[kind], got=repr(value)[:60], fix="Is it a file of this format?"
+    )
 
 
-def content_of(found: Mapping[str, Any]) -> str | None:
-    value = found.get("text", found.get("image"))
-    return value if isinstance(value, str) else None
+def objects(record: Mapping[str, Any], name: str, where: str) -> list[Object]:
+    """A field that is a list of objects; empty where it is left out."""
+    values = field(record, name, list, where) or []
+    for value in values:
+        if not isinstance(value, dict):
+            fix = "Is it a file of this format?"
+            raise InputError(f"{name} at {where}", expected="a list of objects", got=repr(value)[:60], fix=fix)
+    return values
+
+
+def text_of(record: Mapping[str, Any], name: str, where: str) -> str | None:
+    """A field that is a text or a whole number, as text."""
+    value = record.get(name)
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else field(record, name, str, where)
+
+
+def content_of(record: Mapping[str, Any], where: str) -> str | None:
+    """What an item shows: its text, or the path of its image."""
+    return field(record, "text" if "text" in record else "image", str, where)
 
 
 def only(labels: object, where: str) -> str:

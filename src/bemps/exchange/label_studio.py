@@ -4,7 +4,18 @@ from collections.abc import Iterator
 
 from bemps.errors import InputError
 from bemps.exchange.entries import About, Entry, Labelled, Predicted, entry_of, plain
-from bemps.exchange.json_format import JsonFormat, Object, Said, content_of, only, probabilities, said_under, text_of
+from bemps.exchange.json_format import (
+    JsonFormat,
+    Object,
+    Said,
+    content_of,
+    field,
+    objects,
+    only,
+    probabilities,
+    said_under,
+    text_of,
+)
 from bemps.store.words import LABEL, SKIP, UNSURE
 
 
@@ -36,12 +47,12 @@ def _studio_prediction(one: Predicted, about: About) -> Object:
 
 
 def _studio_entries(task: Object, where: str) -> Iterator[Entry]:
-    data = task.get("data")
-    if not isinstance(data, dict):
+    data = field(task, "data", dict, where)
+    if data is None:
         raise InputError(f"task at {where}", expected="data", got="none", fix="Is it a Label Studio export?")
-    id, content = text_of(data, "id"), content_of(data)
-    left = said_under((task.get("meta") or {}).get("bemps"))
-    for annotation in task.get("annotations") or ():
+    id, content = text_of(data, "id", where), content_of(data, where)
+    left = said_under((field(task, "meta", dict, where) or {}).get("bemps"))
+    for annotation in objects(task, "annotations", where):
         label = _studio_label(annotation, where)
         kind = SKIP if annotation.get("was_cancelled") else LABEL if label is not None else UNSURE
         own = next((said for said in left if said.get("label") == label and (label or _quiet(said, kind))), None)
@@ -58,8 +69,8 @@ def _quiet(said: Said, kind: str) -> bool:
 
 
 def _studio_label(annotation: Object, where: str) -> str | None:
-    for result in annotation.get("result") or ():
-        choices = (result.get("value") or {}).get("choices") if isinstance(result, dict) else None
+    for result in objects(annotation, "result", where):
+        choices = (field(result, "value", dict, where) or {}).get("choices")
         if choices:
             return only(choices, where)
     return None

@@ -18,7 +18,7 @@ def prediction(one: Predicted, about: About) -> Object:
 
 
 def _own_entries(found: Object, where: str) -> Iterator[Entry]:
-    yield entry_of(text_of(found, "id"), content_of(found), found, where)
+    yield entry_of(text_of(found, "id", where), content_of(found, where), found, where)
 
 
 OWN = JsonFormat(True, _own_lines, prediction, _own_entries)

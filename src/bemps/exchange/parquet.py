@@ -8,8 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from bemps.data.json_text import parse_object
+from bemps.data.parquet import opened_parquet, refuse_twice
 from bemps.errors import InputError, MissingExtra
 from bemps.exchange.entries import Entry, entry_of
+from bemps.exchange.json_format import content_of, field, text_of
 from bemps.exchange.tables import Rows
 
 GROUP = 10_000
@@ -41,28 +44,29 @@ def write_dataset(rows: Rows, folder: Path) -> None:
 def read_parquet(path: Path) -> Iterator[Entry]:
     """A Parquet file with a column `label` (text, or a ClassLabel), and `id` or `text`."""
     row = 0
-    with _opened(path) as file:
+    with opened_parquet(path, extra="label", fix="Is it complete?") as file:
         names = file.schema_arrow.names
+        refuse_twice(path, names, KNOWN)
         if "label" not in names or not {"id", "text", "image"} & set(names):
             got = ", ".join(names)
             raise InputError(str(path), expected="columns label, and id or text", got=got, fix="Rename them.")
-        classes = _classes(file.schema_arrow.metadata or {})
+        classes = _classes(file.schema_arrow.metadata or {}, str(path))
         for batch in file.iter_batches(GROUP, columns=[name for name in names if name in KNOWN]):
             for found in batch.to_pylist():
                 row += 1
+                where = f"{path}, row {row:,}"
                 if isinstance(found["label"], int) and classes:
-                    found["label"] = classes[found["label"]] if found["label"] >= 0 else None
+                    found["label"] = _named(found["label"], classes, where)
                 if found["label"] is not None or found.get("kind") or found.get("note"):
-                    id = None if found.get("id") is None else str(found["id"])
-                    yield entry_of(id, found.get("text", found.get("image")), found, f"{path}, row {row:,}")
+                    yield entry_of(text_of(found, "id", where), content_of(found, where), found, where)
 
 
-def _opened(path: Path) -> Any:
-    arrow, parquet = _arrow(), import_module("pyarrow.parquet")
-    try:
-        return parquet.ParquetFile(path)
-    except (arrow.ArrowInvalid, OSError) as error:
-        raise InputError(str(path), expected="a Parquet file", got=str(error), fix="Is it complete?") from error
+def _named(code: int, classes: list[str], where: str) -> str | None:
+    """The class of a code; -1 stands for none."""
+    if code < len(classes):
+        return classes[code] if code >= 0 else None
+    expected = f"the number of one of {len(classes)} classes"
+    raise InputError(f"label at {where}", expected=expected, got=str(code), fix="Correct it.")
 
 
 def read_dataset(folder: Path) -> Iterator[Entry]:
@@ -99,10 +103,14 @@ def _feature(name: str, classes: tuple[str, ...]) -> dict[str, Any]:
     return {"dtype": "float64" if name.startswith("p_") else kinds.get(name, "string"), "_type": "Value"}
 
 
-def _classes(metadata: dict[bytes, bytes]) -> list[str]:
+def _classes(metadata: dict[bytes, bytes], where: str) -> list[str]:
     """The names of the classes, where the file was written for Hugging Face."""
-    told = json.loads(metadata.get(b"huggingface", b"{}"))
-    names: list[str] = told.get("info", {}).get("features", {}).get("label", {}).get("names", [])
+    record = parse_object(metadata.get(b"huggingface", b"{}").decode(), f"metadata of {where}")
+    for name in ("info", "features", "label"):
+        record = field(record, name, dict, where) or {}
+    names = field(record, "names", list, where) or []
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(f"classes of {where}", expected="texts", got=repr(names)[:60], fix="Correct the file.")
     return names
 
 

@@ -62,7 +62,7 @@ def _prodigy_entries(found: Object, where: str) -> Iterator[Entry]:
         "kind": _kind(label, meta.get("kind")),
         "note": meta.get("note"),
     }
-    yield entry_of(text_of(meta, "id"), content_of(found), said, where)
+    yield entry_of(text_of(meta, "id", where), content_of(found, where), said, where)
 
 
 def _kind(label: str | None, kind: object) -> object:

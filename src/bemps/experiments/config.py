@@ -1,5 +1,6 @@
 """What to run: one vocabulary for flags and TOML, checked before anything is computed."""
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,8 @@ from typing import Any
 from bemps.errors import InputError, unknown_name
 from bemps.experiments.sources import Source, source_of
 
+MOST = 2**31 - 1  # of a whole number: what every table, library and file can hold
+MOST_SEEDS = 10_000
 Value = str | int | float | bool
 COLUMNS = ("text", "image", "label", "id", "test", "holdout")
 KNOWN = (
@@ -87,9 +90,9 @@ def config_of(settings: Mapping[str, Any]) -> Config:
         initial=None if "initial" not in given else _whole(given["initial"], "initial", 2),
         max_pool=None if "max_pool" not in given else _whole(given["max_pool"], "max_pool", 10),
         max_test=None if "max_test" not in given else _whole(given["max_test"], "max_test", 10),
-        axes={name: _axis(name, values) for name, values in sorted(given.get("axes", {}).items())},
-        full=bool(given.get("full", True)),
-        plugin=given.get("plugin"),
+        axes={name: _axis(name, values) for name, values in sorted(_typed(given, "axes", dict, {}).items())},
+        full=_typed(given, "full", bool, True),
+        plugin=_typed(given, "plugin", str, None),
     )
 
 
@@ -97,9 +100,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     """The settings of a TOML file."""
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(
-            str(path), expected="a TOML file", got=str(error), fix="bemps run --help shows one."
+            str(path), expected="a TOML file", got=str(error)[:200], fix="bemps run --help shows one."
         ) from error
     return settings
 
@@ -120,6 +123,15 @@ def _leaves(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for name, value in tree.items():
         found |= _leaves(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {prefix + name: value}
     return found
+
+
+def _typed(given: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
+    """A setting of one kind, or its default."""
+    value = given.get(name, default)
+    if value is default or isinstance(value, kind):
+        return value
+    words = {dict: "a table, such as axes.members = [5, 10]", bool: "true or false", str: "a text"}
+    raise InputError(name, expected=words[kind], got=repr(value)[:60], fix="Correct it.")
 
 
 def _listed(value: object) -> list[Any]:
@@ -168,12 +180,13 @@ def _seeds(given: object) -> tuple[int, ...] | None:
         return None
     if isinstance(given, list | tuple):
         return _numbers({"seeds": list(given)}, "seeds", 0)
-    return tuple(range(_whole(given, "seeds", 1)))
+    return tuple(range(_whole(given, "seeds", 1, MOST_SEEDS)))
 
 
-def _whole(value: object, name: str, low: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        raise InputError(name, expected=f"a whole number, {low} or more", got=repr(value), fix="Correct it.")
+def _whole(value: object, name: str, low: int, high: int = MOST) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        above = f"{low} or more" if high == MOST else f"{low} to {high:,}"
+        raise InputError(name, expected=f"a whole number, {above}", got=repr(value)[:60], fix="Correct it.")
     return value
 
 
@@ -183,11 +196,18 @@ def _axis(name: str, given: object) -> tuple[Value, ...]:
     kinds = {type(value) for value in values}
     if kinds == {int, float}:
         values, kinds = [float(value) for value in values], {float}
-    if len(kinds) != 1 or not kinds <= {str, int, float, bool}:
+    if len(kinds) != 1 or not kinds <= {str, int, float, bool} or not all(map(_storable, values)):
         raise InputError(
             f"axis {name}",
             expected="one or more values of one kind: texts, numbers, or true and false",
-            got=repr(given),
+            got=repr(given)[:60],
             fix=f"For example: {name} = [1, 2]",
         )
     return tuple(dict.fromkeys(values))
+
+
+def _storable(value: object) -> bool:
+    """Whether a value equals itself when it comes back from the tables and from config.json."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return not isinstance(value, int) or abs(value) <= MOST

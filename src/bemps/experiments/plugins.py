@@ -57,7 +57,7 @@ def _module(path: Path) -> ModuleType:
     sys.modules[name] = module  # dataclasses and the like look their module up
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(
             f"plugin {path}",
             expected="a file that can be imported",

@@ -1,6 +1,7 @@
 """Where a dataset of a run comes from: a known name, or a labelled file or folder of the user's own."""
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -46,7 +47,7 @@ class Source:
 def source_of(given: object, columns: Mapping[str, Any]) -> Source:
     """A source from a name or path (with the `columns` of the flags), or from a table of a TOML file."""
     if isinstance(given, str):
-        return Source(given) if given in data.datasets() else _checked(Source(given, **columns))
+        return Source(given) if given in data.datasets() else _checked(_typed({"path": given, **columns}))
     if not isinstance(given, Mapping) or not isinstance(given.get("path"), str):
         raise InputError(
             "dataset",
@@ -58,15 +59,28 @@ def source_of(given: object, columns: Mapping[str, Any]) -> Source:
     for name in given:
         if name not in fields:
             raise unknown_name(f"setting of dataset {given['path']}", name, fields)
-    table = dict(columns) | dict(given)
-    table["text"] = tuple(table["text"]) if isinstance(table.get("text"), list) else table.get("text")
-    return _checked(Source(**table))
+    return _checked(_typed(dict(columns) | dict(given)))
+
+
+def _typed(table: dict[str, Any]) -> Source:
+    """A source of settings that are each of the right kind."""
+    text = table.get("text")
+    if isinstance(text, list | tuple) and text and all(isinstance(name, str) for name in text):
+        table["text"] = tuple(text)
+    for name, value in table.items():
+        kind = (int, float) if name == "holdout" else tuple if name == "text" and isinstance(value, tuple) else str
+        if value is not None and (isinstance(value, bool) or not isinstance(value, kind)):
+            expected = "a number between 0 and 1" if name == "holdout" else "a text"
+            raise InputError(
+                f"{name} of dataset {table['path']}", expected=expected, got=repr(value)[:60], fix="Correct it."
+            )
+    return Source(**table)
 
 
 def _checked(source: Source) -> Source:
     if source.known:
         return Source(source.path)
-    if not Path(source.path).exists():
+    if not os.path.exists(source.path):
         where = "Or is it a file? There is none of that name."
         raise unknown_name("dataset", source.path, data.datasets(), where)
     if source.label is None:

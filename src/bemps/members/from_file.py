@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bemps import checks
+from bemps.data.arrays import read_arrays
 from bemps.errors import InputError
 from bemps.members.base import Items, NotFitted, check_labelled
 from bemps.types import Array
@@ -84,18 +85,8 @@ class FromFile:
 
 def _read(path: Path) -> dict[str, Array]:
     """The arrays of the file; pickled objects are refused, as they can run code."""
-    if not path.is_file():
-        raise InputError(str(path), expected="a .npz or .npy file", got="no such file", fix="Check the path.")
-    try:
-        loaded = np.load(path, allow_pickle=False)
-        arrays = {"probs": loaded} if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded}
-    except (ValueError, OSError, EOFError) as cause:
-        raise InputError(
-            path.name,
-            expected="arrays written by np.save or np.savez, ids as strings",
-            got=f"{type(cause).__name__}: {cause}",
-            fix="Save ids with np.asarray(ids, dtype=str).",
-        ) from cause
+    loaded = read_arrays(path, path.name)
+    arrays = {"probs": loaded} if isinstance(loaded, np.ndarray) else loaded
     if "probs" not in arrays:
         raise InputError(path.name, expected="an array named probs", got=", ".join(arrays), fix="Rename it.")
     return arrays

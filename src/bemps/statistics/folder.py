@@ -1,19 +1,30 @@
 """The folder that `bemps run` leaves, as columns."""
 
-import json
+import math
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
-from bemps.errors import InputError, MissingExtra
+from bemps.data.encoding import opened_text
+from bemps.data.json_text import parse_json
+from bemps.data.parquet import opened_parquet, refuse_twice
+from bemps.errors import InputError
 from bemps.statistics.curves import Results, collect
 from bemps.statistics.metrics import METRICS
 
 KEYS = ("dataset", "model", "strategy", "batch_size", "seed")
+WHOLE = {"batch_size", "seed", "round", "labels", "epoch", "bin"}
+SECONDS = {"train_seconds", "query_seconds"}  # not measured in every round
+NUMBERS = {
+    *METRICS,
+    *SECONDS,
+    "peak_memory_mb",
+    *("items", "confidence", "correct", "probability", "ece", "running_ece"),
+}
 Columns = dict[str, list[Any]]
 
 
@@ -64,27 +75,37 @@ def read_run(path: str | os.PathLike[str]) -> RunFolder:
     )
 
 
-def read_columns(path: Path, needed: Iterable[str]) -> Columns:
+def read_columns(path: Path, needed: Collection[str]) -> Columns:
     """A Parquet file as lists, with at least the columns that are needed."""
-    parquet, arrow = _pyarrow()
-    try:
-        table = parquet.read_table(path)
-    except (OSError, arrow.ArrowInvalid) as error:
-        raise InputError(
-            str(path),
-            expected="a Parquet file",
-            got=f"{error}",
-            fix="Run the same `bemps run` command again: it repairs what is broken and continues.",
-        ) from error
-    missing = [name for name in needed if name not in table.column_names]
-    if missing:
-        raise InputError(
-            str(path),
-            expected=f"the columns {', '.join(needed)}",
-            got=f"none called {', '.join(missing)}",
-            fix="Give a folder that `bemps run` wrote.",
-        )
-    return {name: table.column(name).to_pylist() for name in table.column_names}
+    fix = "Run the same `bemps run` command again: it repairs what is broken and continues."
+    with opened_parquet(path, fix=fix) as file:
+        names = file.schema_arrow.names
+        missing = [name for name in needed if name not in names]
+        if missing:
+            raise InputError(
+                str(path),
+                expected=f"the columns {', '.join(needed)}",
+                got=f"none called {', '.join(missing)}",
+                fix="Give a folder that `bemps run` wrote.",
+            )
+        refuse_twice(path, names, names)
+        table = file.read()
+        columns = {name: table.column(name).to_pylist() for name in names}
+    for name in WHOLE & columns.keys():
+        _refuse_other_kind(path, name, columns[name], "whole numbers", int)
+    for name in NUMBERS & columns.keys():
+        left_out = NoneType if name not in needed or name in SECONDS else float
+        _refuse_other_kind(path, name, columns[name], "numbers", int, float, left_out)
+    return columns
+
+
+def _refuse_other_kind(path: Path, name: str, values: list[Any], words: str, *kinds: type) -> None:
+    """The columns that are computed with must hold numbers."""
+    for row, value in enumerate(values, start=1):
+        if not isinstance(value, kinds) or (isinstance(value, float) and math.isinf(value)):
+            got = f"{value!r} in row {row:,}"[:60]
+            fix = "Give a folder that `bemps run` wrote."
+            raise InputError(f"column {name} of {path}", expected=words, got=got, fix=fix)
 
 
 def _axes(rows: Columns, others: list[Columns]) -> tuple[str, ...]:
@@ -132,8 +153,8 @@ def _full(path: Path) -> dict[str, dict[str, float]]:
     ):
         raise _broken_json(path, "something else than measures by dataset and model")
     return {
-        row["dataset"] if row["model"] is None else f"{row['dataset']}/{row['model']}": {
-            name: float(value) for name, value in row.items() if isinstance(value, int | float)
+        str(row["dataset"]) if row["model"] is None else f"{row['dataset']}/{row['model']}": {
+            name: float(value) for name, value in row.items() if isinstance(value, int | float) and abs(value) < 1e300
         }
         for row in told
     }
@@ -142,18 +163,9 @@ def _full(path: Path) -> dict[str, dict[str, float]]:
 def _json(path: Path, without: Any) -> Any:
     if not path.is_file():
         return without
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise _broken_json(path, str(error)) from error
+    with opened_text(path) as file:
+        return parse_json(file.read(), str(path))
 
 
 def _broken_json(path: Path, got: str) -> InputError:
     return InputError(str(path), expected="JSON of a run", got=got, fix="Run `bemps run` again, or remove the file.")
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        return import_module("pyarrow.parquet"), import_module("pyarrow")
-    except ImportError as cause:
-        raise MissingExtra("reading Parquet", "experiments", cause) from cause

@@ -74,7 +74,7 @@ def database_of(where: str | Path) -> Database:
         return _sqlite(Path(text))
     try:
         url = make_url(text)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:  # ValueError: a port that is no number
         raise _no_address(text, str(error)) from error
     if url.get_backend_name() == "sqlite" and url.database:
         return _sqlite(Path(url.database))

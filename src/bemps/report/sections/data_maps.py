@@ -130,10 +130,13 @@ def _shares(run: RunFolder, maps: dict[Key, tuple[list[str], DataMap]], styles: 
         ids, found = maps[key]
         place = {name: i for i, name in enumerate(ids)}
         shares = {name: _mean_share(found, place, seeds) for name, seeds in names.items()}
-        figures: dict[str, Figure] = {
+        regions = {
             f"acquired-{region}-{of(setting)}": _region(run, setting, number, shares, styles)
             for number, region in enumerate(REGIONS)
         }
+        figures: dict[str, Figure] = {name: figure for name, figure in regions.items() if figure.series}
+        if not figures:
+            continue
         yield Block(where(setting), figures, {}, {f"acquired-{of(setting)}": _table(run, setting, shares)})
 
 

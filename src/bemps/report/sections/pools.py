@@ -6,7 +6,6 @@ shared/<dataset>/<form>/pool.npy  one row of numbers for each item; vectors of a
 shared/<dataset>/<form>/test.npy  the same of the test set
 """
 
-import json
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,11 +15,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from bemps.data.arrays import read_arrays
+from bemps.data.json_text import parse_object
 from bemps.errors import InputError
 from bemps.statistics import RunFolder
 from bemps.types import Array
 
 Key = tuple[str, str | None]
+LARGEST = 1e100  # of a number in a vector: its square is still one
 LAST = ("plain", "raw")  # forms to take only where there is no encoder's
 
 
@@ -62,8 +64,16 @@ def _from_table(run: RunFolder) -> dict[Key, PoolItems]:
 
 def _group(run: RunFolder, numbers: list[int]) -> PoolItems:
     rows = run.tables["embeddings"]
-    lengths = {len(rows["vector"][row]) for row in numbers}
-    if len(lengths) != 1:
+    vectors = [rows["vector"][row] for row in numbers]
+    if not all(isinstance(vector, list) and all(map(_is_finite, vector)) for vector in vectors):
+        raise InputError(
+            f"column vector of {run.path / 'embeddings.parquet'}",
+            expected="lists of finite numbers",
+            got="something else",
+            fix="Write the features of one model, or remove the file.",
+        )
+    lengths = {len(vector) for vector in vectors}
+    if len(lengths) != 1 or 0 in lengths:
         raise InputError(
             str(run.path / "embeddings.parquet"),
             expected="vectors of one length",
@@ -71,7 +81,11 @@ def _group(run: RunFolder, numbers: list[int]) -> PoolItems:
             fix="Write the features of one model, or remove the file.",
         )
     ids, labels = (tuple(str(rows[name][row]) for row in numbers) for name in ("id", "label"))
-    return PoolItems(ids, labels, np.array([rows["vector"][row] for row in numbers], dtype=float))
+    return PoolItems(ids, labels, np.array(vectors, dtype=float))
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and abs(value) < LARGEST
 
 
 def _from_shared(folder: Path, own: str | None = None) -> PoolItems | None:
@@ -84,12 +98,12 @@ def _from_shared(folder: Path, own: str | None = None) -> PoolItems | None:
     if not (folder / "meta.json").is_file() or not arrays:
         return None
     try:
-        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
-        vectors = np.load(arrays[0], mmap_mode="r", allow_pickle=False)
+        meta = parse_object((folder / "meta.json").read_text(encoding="utf-8"), "meta.json")
+        vectors = _on_disk(arrays[0])
         labels = tuple(str(meta["classes"][code]) for code in meta["labels"])
         ids = tuple(map(str, meta["ids"]))
         test = _test(meta, arrays[0].with_name("test.npy"))
-    except (ValueError, KeyError, OSError) as error:
+    except (ValueError, LookupError, TypeError, OSError) as error:
         raise InputError(
             str(folder),
             expected="meta.json and pool.npy as `bemps run` writes them",
@@ -98,11 +112,17 @@ def _from_shared(folder: Path, own: str | None = None) -> PoolItems | None:
         ) from error
     if vectors.ndim != 2 or len(vectors) != len(ids):
         return None
-    return PoolItems(ids, labels, vectors.view(np.ndarray), test)
+    return PoolItems(ids, labels, vectors, test)
+
+
+def _on_disk(path: Path) -> Array:
+    vectors = read_arrays(path, path.name, on_disk=True)
+    if not isinstance(vectors, np.ndarray) or vectors.dtype.kind not in "fiu":
+        raise ValueError(f"{path.name} is no array of numbers")
+    return vectors
 
 
 def _test(meta: dict[str, Any], path: Path) -> tuple[tuple[str, ...], Float[Array, "M H"]] | None:
     if "test_labels" not in meta or not path.is_file():
         return None
-    vectors = np.load(path, mmap_mode="r", allow_pickle=False)
-    return tuple(str(meta["classes"][code]) for code in meta["test_labels"]), vectors.view(np.ndarray)
+    return tuple(str(meta["classes"][code]) for code in meta["test_labels"]), _on_disk(path)
