@@ -262,7 +262,6 @@ def read_npy(folder: Path) -> None:
 
 def read_npz(folder: Path) -> None:
     FromFile(folder / "probs.npz").fit(["t0", "t1"], np.array([0, 1]), ["a", "b"], np.random.default_rng(0))
-    command("select", str(folder / "probs.npz"), "-n", "2", "--out", str(folder / "next.json"))
 
 
 # -- runs and reports -------------------------------------------------------------------------------------------------

@@ -50,4 +50,4 @@ def parse_object(text: str, where: str) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     got = f"a JSON {type(value).__name__}"
-    raise InputError(where, expected="one JSON object", got=got, fix="Each must be a {...} of its own.")
+    raise InputError(where, expected="one JSON object", got=got, fix="Each must be an object {...} of its own.")

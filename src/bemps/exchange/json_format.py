@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from bemps.errors import InputError
 from bemps.exchange.entries import About, Entry, Labelled, Predicted
 
-T = TypeVar("T", dict[str, Any], list[Any], str)
+T = TypeVar("T")
 Object = dict[str, Any]
-KINDS = {dict: "an object {...}", list: "a list [...]", str: "a text"}
+KINDS: dict[type, str] = {dict: "an object {...}", list: "a list [...]", str: "a text"}
 Said = dict[str, str | None]
 
 
@@ -41,7 +41,7 @@ def said_under(place: object) -> list[Said]:
 
 
 def field(record: Mapping[str, Any], name: str, kind: type[T], where: str) -> T | None:
-    """A field of another tool's object; None where it is left out, empty or null, refused where it is of another kind.
+    """A field of another tool's object; None where it is left out or null, refused where it is of another kind.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def field(record: Mapping[str, Any], name: str, kind: type[T], where: str) -> T 
         What messages call the object's position.
     """
     value = record.get(name)
-    if value is None or value == "":
+    if value is None or (value == "" and kind is not str):
         return None
     if isinstance(value, kind):
         return value

@@ -164,7 +164,7 @@ def _json(path: Path, without: Any) -> Any:
     if not path.is_file():
         return without
     with opened_text(path) as file:
-        return parse_json(file.read(), str(path))
+        return parse_json(file.read(), str(path), "JSON of a run")
 
 
 def _broken_json(path: Path, got: str) -> InputError:
