@@ -79,18 +79,20 @@ class Project:
 
     def add(self, table: Table, annotator: str = WHO) -> int:
         """The rows of `bemps.data.read(...)` as items, their classes and labels too; returns how many were new."""
-        contents = self._contents(table)
-        for name in table.classes:
-            if name not in self.classes:
-                self.store.add_class(name, annotator)
+        contents, settings = self._contents(table)
         codes = [NO_LABEL] * len(table) if table.labels is None else table.labels.tolist()
         labels = [None if code == NO_LABEL else table.classes[code] for code in codes]
-        return self.store.add_items(map(Item, table.ids, contents, labels))
+        with self.store.changing() as change:
+            for name in table.classes:
+                if name not in change.classes():
+                    change.add_class(name, annotator)
+            change.set_all(settings)
+            return change.add_items(map(Item, table.ids, contents, labels))
 
-    def _contents(self, table: Table) -> list[str]:
-        """Texts; images as their paths below the project's folder, which the first of them decide."""
+    def _contents(self, table: Table) -> tuple[list[str], dict[str, Any]]:
+        """Texts; images as their paths below the project's folder, which the first of them decide and settings keep."""
         if isinstance(table.items, list):
-            return table.items
+            return table.items, {}
         if not isinstance(table.items, ImageFiles):
             raise InputError("table", expected="texts or image files", got=table.kind, fix="Name the text column.")
         paths = [Path(path).resolve() for path in table.items.paths]
@@ -98,8 +100,8 @@ class Project:
         outside = [path for path in paths if not path.is_relative_to(folder)]
         if outside:
             raise InputError("image", expected=f"files below {folder}", got=str(outside[0]), fix="Move it there.")
-        self.store.set_all({"kind": "image", "folder": str(folder)})
-        return [path.relative_to(folder).as_posix() for path in paths]
+        settings = {"kind": "image", "folder": str(folder)}
+        return [path.relative_to(folder).as_posix() for path in paths], settings
 
     # labels
 

@@ -1,13 +1,16 @@
 """Taking over labels: how items are found, what is refused, what other tools have changed."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from moments import WHEN
 
 from bemps import InputError
-from bemps.exchange import export_labels, import_labels
-from bemps.store import Item, Said
+from bemps.exchange import FORMATS, export_labels, import_labels
+from bemps.store import Item, Said, open_store
 
 
 def said(store):
@@ -172,3 +175,118 @@ def test_a_file_of_another_project_is_refused(store, tmp_path):
     (tmp_path / "l.csv").write_text("id,text,label\nt0,another text,bug\n")
     with pytest.raises(InputError, match="1 others"):
         import_labels(store, tmp_path / "l.csv")
+
+
+def states(store):
+    return (
+        [(a.item, a.annotator, a.kind, a.label, a.note, a.time) for a in store.answers()],
+        store.ids(),
+        [one.name for one in store.classes()],
+        store.change_token(),
+    )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "id,label\nt0,bug\nt0,wish\n",
+        "id,label\nt0,bug\nt0,wish\nt0,bug\n",
+        "id,label,annotator,time\nt0,bug,ann,2026-01-02\nt0,wish,ann,2026-01-01\n",
+        "id,label,kind,note,annotator\nt0,bug,label,,ann\nt0,,note,look,ann\n",
+        "id,label,kind,annotator\nt0,bug,adjudicate,ann\nt0,wish,adjudicate,bob\n",
+    ],
+)
+def test_a_file_with_an_item_twice_changes_nothing_the_second_time(store, tmp_path, rows):
+    (tmp_path / "l.csv").write_text(rows)
+    import_labels(store, tmp_path / "l.csv")
+    before = states(store)
+    for _ in range(2):
+        assert import_labels(store, tmp_path / "l.csv").new == 0
+        assert states(store) == before
+
+
+def test_of_two_answers_in_a_file_the_later_counts(store, tmp_path):
+    (tmp_path / "a.csv").write_text("id,label\nt0,bug\nt0,wish\n")
+    (tmp_path / "b.csv").write_text("id,label,time\nt1,bug,2026-01-02\nt1,wish,2026-01-01\n")
+    assert str(import_labels(store, tmp_path / "a.csv")) == (
+        "1 answers taken over, 0 were there already, 1 left out for later ones"
+    )
+    import_labels(store, tmp_path / "b.csv")
+    assert said(store) == {("t0", "import"): "wish", ("t1", "import"): "bug"}
+
+
+@pytest.mark.parametrize("format", [name for name in FORMATS if FORMATS[name].read])
+def test_an_older_export_never_reverts_a_newer_answer(answered, tmp_path, format):
+    path = tmp_path / f"old.{'json' if format in {'argilla', 'label-studio'} else 'out'}"
+    export_labels(answered, path, format)
+    answered.answer("bob", "t0", "label", "bug")
+    answered.answer("ann", "t1", "label", "wish")
+    answered.answer("ann", "t2", "clear")
+    answered.adjudicate("t0", "wish", "lead")
+    before = states(answered)
+    done = import_labels(answered, path, format)
+    assert states(answered) == before
+    assert (done.new, done.older) == (0, 4)
+    assert "4 left out for later ones" in str(done)
+
+
+def test_what_was_taken_back_since_stays_so(store, tmp_path):
+    store.answer("ann", "t0", "label", "bug")
+    export_labels(store, tmp_path / "l.csv")
+    store.undo("ann")
+    assert import_labels(store, tmp_path / "l.csv").older == 1
+    assert store.answers() == []
+    store.redo("ann")
+    assert import_labels(store, tmp_path / "l.csv").same == 1
+
+
+def test_an_answer_without_a_time_is_as_old_as_its_file(store, tmp_path):
+    (tmp_path / "l.csv").write_text("id,label\nt0,bug\n")
+    import_labels(store, tmp_path / "l.csv", annotator="ann")
+    os.utime(tmp_path / "l.csv", (1_700_000_000, 1_700_000_000))
+    store.answer("ann", "t0", "label", "wish")
+    assert import_labels(store, tmp_path / "l.csv", annotator="ann").older == 1
+    assert said(store) == {("t0", "ann"): "wish"}
+    os.utime(tmp_path / "l.csv")
+    assert import_labels(store, tmp_path / "l.csv", annotator="ann").new == 1
+
+
+def test_a_label_edited_in_an_export_wins_though_its_time_stayed(answered, tmp_path):
+    export_labels(answered, tmp_path / "l.csv")
+    text = (tmp_path / "l.csv").read_text()
+    (tmp_path / "l.csv").write_text(text.replace("bug,ann", "wish,ann"))
+    assert import_labels(answered, tmp_path / "l.csv").new == 1
+    assert answered.current("ann")["t0"].label == "wish"
+
+
+def test_a_refused_import_leaves_nothing_behind(store, tmp_path):
+    before = states(store)
+    for row in ('n2,new two,bug,"two\nlines"', f"{'x' * 501},long id,bug,ann", "n1,other text,bug,ann"):
+        (tmp_path / "l.csv").write_text(f"id,text,label,annotator\nn1,new one,praise,ann\n{row}\n")
+        with pytest.raises(InputError):
+            import_labels(store, tmp_path / "l.csv", add_classes=True, add_items=True)
+        assert states(store) == before
+
+
+def test_a_killed_import_leaves_all_or_nothing(tmp_path):
+    """The process ends while it writes the answers, after items and classes."""
+    code = f"""
+import os
+from bemps.exchange import import_labels
+from bemps.store import answering, open_store
+from pathlib import Path
+folder = Path({str(tmp_path)!r})
+(folder / "l.csv").write_text("id,text,label\\n" + "".join(f"i{{i}},text {{i}},bug\\n" for i in range(3_000)))
+record = answering.record
+def dying(decision, said):
+    record(decision, said[:1_000])
+    if said:
+        os._exit(9)
+answering.record = dying
+import_labels(open_store(folder / "p.bemps", create=True), folder / "l.csv", add_classes=True, add_items=True)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 9, done.stderr
+    with open_store(tmp_path / "p.bemps") as store:
+        assert (store.count(), store.classes(), store.change_token()) == (0, (), 0)
+        assert import_labels(store, tmp_path / "l.csv", add_classes=True, add_items=True).new == 3_000

@@ -1,6 +1,7 @@
 """From a file to a project: what is refused, in words that help, and what a second start changes."""
 
 import csv
+import os
 import subprocess
 import sys
 
@@ -81,6 +82,40 @@ def test_a_label_outside_the_classes_is_named(folder):
 )
 def test_classes_that_clash(folder, classes, words):
     assert words in refused(folder, folder / "tickets.csv", "--text", "body", "--classes", classes)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ('{"id": "half \\ud83d", "body": "one", "topic": "bug"}', "surrogate"),
+        ('{"id": "' + "x" * 501 + '", "body": "one", "topic": "bug"}', "1 to 500 characters"),
+        ('{"id": "1", "body": "one \\u0000", "topic": "bug"}', "NUL"),
+        ('{"id": "1", "body": "one", "topic": "WISH"}', "no other class"),
+        ('{"id": "1", "body": "one", "topic": "' + "x" * 501 + '"}', "500 characters"),
+    ],
+)
+def test_what_no_project_can_keep_leaves_no_project(tmp_path, row, words):
+    lines = [row, '{"id": "2", "body": "two", "topic": "wish"}', '{"id": "3", "body": "three", "topic": "bug"}']
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    assert words in refused(tmp_path, tmp_path / "t.jsonl", "--text", "body", "--id", "id", "--label", "topic")
+
+
+def test_an_image_with_a_name_that_is_not_unicode_leaves_no_project(tmp_path):
+    pillow = pytest.importorskip("PIL.Image")
+    pillow.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
+    os.rename(tmp_path / "a.png", os.fsencode(tmp_path) + b"/bad\xff.png")
+    assert "surrogate" in refused(tmp_path, tmp_path, "--classes", "a,b")
+
+
+def test_a_refused_file_changes_nothing_in_a_project_that_is_there(folder):
+    start(folder)[0].close()
+    (folder / "t.jsonl").write_text('{"body": "new", "nr": "a"}\n{"body": "half \\ud83d", "nr": "b"}\n')
+    with pytest.raises(InputError, match="surrogate"):
+        start(folder, Wishes(classes=(*CLASSES, "praise"), title="Mine"), "t.jsonl", id="nr")
+    store, notes = start(folder)
+    assert notes == []
+    assert (store.count(), len(store.classes()), store.settings["title"]) == (240, len(CLASSES), "tickets")
+    store.close()
 
 
 def test_no_classes_at_all(folder):

@@ -3,7 +3,7 @@
 import pytest
 
 from bemps import InputError
-from bemps.store import Item
+from bemps.store import Item, Said
 
 NASTY = {
     "quotes": "\"double\" 'single' `back` \\ %s {} $1 ?",
@@ -43,11 +43,39 @@ def test_another_content_under_a_known_id_is_refused_and_nothing_is_added(store)
     assert "new" not in store.ids()
 
 
-@pytest.mark.parametrize("item", [Item("", "x"), Item("a", "x\0"), Item("a", "\ud83d"), Item("a\0", "x")])
+@pytest.mark.parametrize(
+    "item",
+    [Item("", "x"), Item("a", "x\0"), Item("a", "\ud83d"), Item("a\0", "x"), Item("\ud83d", "x"), Item("x" * 501, "x")],
+)
 def test_what_a_database_cannot_hold_is_refused(store, item):
     with pytest.raises(InputError):
         store.add_items([item])
     assert store.count() == 10
+
+
+def test_the_longest_id_that_gets_in_can_be_answered_on_the_page(store):
+    hot = pytest.importorskip("bemps.serve.hot")
+    long = "x" * 500
+    store.add_items([Item(long, "x")])
+    assert hot.Answered(item=long, kind="skip", request="12345678").item == long
+    assert hot.Wanted(have=[long]).have == [long]
+
+
+def test_several_changes_are_made_together_or_not_at_all(store, opened):
+    def change(id):
+        with store.changing() as change:
+            change.add_class("praise", "lead")
+            change.set_all({"title": "new"})
+            assert change.add_items([Item("new", "x", "praise")]) == 1
+            change.record([Said("ann", id, "label", "praise") for id in ("new", id)])
+
+    with pytest.raises(InputError, match="nowhere"):
+        change("nowhere")
+    for one in (store, opened()):
+        assert (one.count(), len(one.classes()), one.settings, one.answers()) == (10, 2, {}, [])
+    change("t1")
+    assert {(a.item, a.annotator) for a in opened().answers()} == {("new", "source"), ("new", "ann"), ("t1", "ann")}
+    assert store.settings == {"title": "new"}
 
 
 def test_unknown_items_are_refused_with_the_nearest(store):

@@ -1,32 +1,44 @@
 """Into a project: labels that were given elsewhere, matched to items by id, else by content."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bemps.data import hashes_of
 from bemps.errors import InputError, unknown_name
 from bemps.exchange.entries import Entry
 from bemps.exchange.formats import FORMATS, format_to_read
-from bemps.store import Answer, Item, Said, Store
-from bemps.store.words import ADJUDICATE
+from bemps.store import Change, Item, Said, Store
+from bemps.store.words import ADJUDICATE, NOTE
 
 ANNOTATOR = "import"  # of labels whose file names nobody
+CLOCK = timedelta(seconds=2)  # by which the time of a file may be behind that of an answer
+Slot = tuple[str | None, str]  # annotator (None: adjudication) and item
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import did: answers that were new or different, answers that were there already, items, classes."""
+    """What an import did.
+
+    new      answers that were new or different
+    same     answers that were there already
+    items    items added
+    classes  classes added
+    older    answers left out, as the project or the same file has a later one of the same annotator
+    """
 
     new: int
     same: int
     items: int
     classes: int
+    older: int = 0
 
     def __str__(self) -> str:
+        older = f", {self.older:,} left out for later ones" if self.older else ""
         items = f", {self.items:,} items added" if self.items else ""
         classes = f", {self.classes:,} classes added" if self.classes else ""
-        return f"{self.new:,} answers taken over, {self.same:,} were there already{items}{classes}"
+        return f"{self.new:,} answers taken over, {self.same:,} were there already{older}{items}{classes}"
 
 
 def import_labels(
@@ -38,41 +50,62 @@ def import_labels(
     add_classes: bool = False,
     add_items: bool = False,
 ) -> Imported:
-    """Take over the answers of a file, all or none. Sent twice, the second time changes nothing.
+    """Take over the answers of a file, all or none.
 
-    annotator    who gave the labels of a file that does not say
-    add_classes  make classes that the project has not; else such labels are refused
-    add_items    add items that the project has not; else such labels are refused
+    The same file twice changes nothing. Of several answers by one annotator to one item the latest counts, wherever it
+    stands; one without a time is as old as the file.
+
+    Parameters
+    ----------
+    store
+        The project.
+    path, format
+        The file, and the name of its format; without it the format is recognised.
+    annotator
+        Who gave the labels of a file that does not say.
+    add_classes, add_items
+        Whether to add classes and items that the project has not; else such labels are refused.
     """
     place = Path(path)
     how = format_to_read(format, place)
     if how.read is None:
         names = ", ".join(name for name, known in FORMATS.items() if known.read is not None)
         raise InputError("format", expected=f"one of {names}", got=str(format), fix="Export it as csv.")
-    return take_over(store, list(how.read(place)), str(place), annotator, add_classes=add_classes, add_items=add_items)
-
-
-def take_over(
-    store: Store, entries: list[Entry], place: str, annotator: str, *, add_classes: bool, add_items: bool
-) -> Imported:
-    """The entries of a file into the project."""
+    entries = list(how.read(place))
     known = _Known(store)
     strangers = [entry for entry in entries if not known.ids_of(entry)]
-    _check_classes(store, entries, place, add_classes)
-    if strangers and not add_items:
-        raise _unknown(strangers, place)
-    items = store.add_items(_new_items(strangers, place))
-    classes = _add_classes(store, entries, annotator)
-    known = _Known(store) if items else known
-    said = [one for entry in entries for one in _said(entry, known.ids_of(entry), annotator)]
-    there = {_slot(answer): answer for answer in store.answers()}
-    new = [one for one in said if not _same(there.get(_slot(one)), one)]
-    store.record(new)
-    return Imported(len(new), len(said) - len(new), items, classes)
+    with store.changing() as change:
+        _check_classes(change.classes(), entries, place, add_classes)
+        if strangers and not add_items:
+            raise _unknown(strangers, place)
+        items = change.add_items(known.add(_new_items(strangers, place)))
+        classes = _add_classes(change, entries, annotator)
+        said = [one for entry in entries for one in _said(entry, known.ids_of(entry), annotator)]
+        new, same = _to_record(change, said, datetime.fromtimestamp(place.stat().st_mtime, UTC))
+        change.record(new)
+    return Imported(len(new), same, items, classes, len(said) - len(new) - same)
 
 
-def _slot(one: Answer | Said) -> tuple[str | None, str]:
-    return (None if one.kind == ADJUDICATE else one.annotator), one.item
+def _to_record(change: Change, said: list[Said], written: datetime) -> tuple[list[Said], int]:
+    """The answers that change something, and how many are there already; the others are older."""
+    latest: dict[tuple[Slot, bool], Said] = {}
+    for one in said:
+        key = _slot(one), one.kind == NOTE  # a note goes beside an answer
+        if key not in latest or (one.time or written) >= (latest[key].time or written):
+            latest.pop(key, None)  # answers are recorded in the order of the file
+            latest[key] = one
+    times = change.last_times()
+    new = [one for one in latest.values() if not _same(change, one)]
+    taken = [one for one in new if _slot(one) not in times or _moment(one, written) >= times[_slot(one)]]
+    return taken, len(latest) - len(new)
+
+
+def _moment(said: Said, written: datetime) -> datetime:
+    return written + CLOCK if said.time is None else said.time
+
+
+def _slot(said: Said) -> Slot:
+    return (None if said.kind == ADJUDICATE else said.annotator), said.item
 
 
 class _Known:
@@ -81,10 +114,17 @@ class _Known:
     def __init__(self, store: Store) -> None:
         self._hash_by_id: dict[str, str] = {}
         self._ids_by_hash: dict[str, list[str]] = {}
-        for item in store.items():
+        for _ in self.add(store.items()):
+            pass
+
+    def add(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Note items on their way."""
+        for item in items:
             digest = hashes_of([item.content])[0]
-            self._hash_by_id[item.id] = digest
-            self._ids_by_hash.setdefault(digest, []).append(item.id)
+            if item.id not in self._hash_by_id:
+                self._hash_by_id[item.id] = digest
+                self._ids_by_hash.setdefault(digest, []).append(item.id)
+            yield item
 
     def ids_of(self, entry: Entry) -> list[str]:
         """The item of this id, unless its content says that the id is another tool's; else all of this content."""
@@ -94,29 +134,28 @@ class _Known:
         return [] if digest is None else self._ids_by_hash.get(digest, [])
 
 
-def _check_classes(store: Store, entries: Iterable[Entry], place: str, add: bool) -> None:
-    names = {one.name for one in store.classes()}
+def _check_classes(names: Collection[str], entries: Iterable[Entry], place: Path, add: bool) -> None:
     for entry in entries:
         if entry.label is not None and entry.label not in names and not add:
             raise unknown_name(f"label in {place}", entry.label, names, "Correct it, or ask for --add-classes.")
 
 
-def _add_classes(store: Store, entries: Iterable[Entry], annotator: str) -> int:
-    names = {one.name for one in store.classes()}
+def _add_classes(change: Change, entries: Iterable[Entry], annotator: str) -> int:
+    names = change.classes()
     new = dict.fromkeys(entry.label for entry in entries if entry.label is not None and entry.label not in names)
     for name in new:
-        store.add_class(name, annotator)
+        change.add_class(name, annotator)
     return len(new)
 
 
-def _new_items(strangers: list[Entry], place: str) -> Iterator[Item]:
+def _new_items(strangers: list[Entry], place: Path) -> Iterator[Item]:
     for entry in strangers:
         if entry.content is None:
             raise _unknown(strangers, place)
         yield Item(entry.id or hashes_of([entry.content])[0], entry.content)
 
 
-def _unknown(strangers: list[Entry], place: str) -> InputError:
+def _unknown(strangers: list[Entry], place: Path) -> InputError:
     first = ", ".join(repr(entry.id or (entry.content or "")[:40]) for entry in strangers[:5])
     return InputError(
         f"items of {place}",
@@ -132,8 +171,12 @@ def _said(entry: Entry, ids: list[str], annotator: str) -> Iterator[Said]:
         yield Said(who, id, entry.kind, entry.label, entry.note, time=entry.time)
 
 
-def _same(there: Answer | None, said: Said) -> bool:
+def _same(change: Change, said: Said) -> bool:
+    """Whether the project has this answer already, whenever it was given."""
+    there = change.held(_slot(said))
     if there is None:
         return False
-    same = (there.kind, there.label, there.annotator) == (said.kind, said.label, said.annotator)
-    return same and said.note in (None, there.note) and said.time in (None, there.time)
+    if said.kind == NOTE:
+        return said.note == there.note
+    same = (there.kind, change.label_of(there), there.annotator) == (said.kind, said.label, said.annotator)
+    return same and said.note in (None, there.note)

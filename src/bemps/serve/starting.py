@@ -2,17 +2,18 @@
 
 import os
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bemps._io import remove
 from bemps.data import ImageFiles, Table, read
 from bemps.errors import InputError, unknown_name
 from bemps.project_models import BY_KIND
-from bemps.store import Item, Store, open_store
+from bemps.store import Change, Item, Store, open_store
 from bemps.strategies import find
 
 LARGEST_AUDIT = 2_000
@@ -54,6 +55,7 @@ class Wishes:
     seed: int | None = None
 
 
+Rows = tuple[Table, Iterator[Item]]  # of a file or folder
 DEFAULTS = {"audit_share": 0.1, "overlap_share": 0.0, "seed": 0, "stop_below": 0.001}
 
 
@@ -61,17 +63,27 @@ def prepared(where: str, source: Source | None, wishes: Wishes) -> tuple[Store, 
     """The project's store, and what there is to say about it."""
     classes = None if wishes.classes is None else checked_classes(wishes.classes)
     _check_names(wishes)
-    if not ("://" in where or Path(where).exists()):
+    new, read = not ("://" in where or Path(where).exists()), None
+    if new:
         if source is None:
             raise InputError("project", expected="one that exists", got=where, fix="Name the file to label as well.")
-        table, _ = read_items(source, classes)  # what cannot be read leaves no half-made project behind
-        _enough(classes or table.classes)
+        read = read_items(source, classes)  # what cannot be read leaves no half-made project behind
+        _enough(classes or read[0].classes)
     store = open_store(where, create=source is not None)
     try:
-        return store, _brought_up_to_date(store, source, wishes, classes)
+        return store, _brought_up_to_date(store, source, wishes, classes, read)
     except BaseException:
-        store.close()
+        _close(store, new)
         raise
+
+
+def _close(store: Store, new: bool) -> None:
+    """Close a store that could not be filled; a file that was made for it goes again, unless others are in it."""
+    empty = new and store.path is not None and not store.count()
+    store.close()
+    if empty and store.path is not None:
+        for ending in ("", "-wal", "-shm"):
+            remove(store.path.with_name(store.path.name + ending))
 
 
 def _check_names(wishes: Wishes) -> None:
@@ -84,16 +96,27 @@ def _check_names(wishes: Wishes) -> None:
 
 
 def _brought_up_to_date(
-    store: Store, source: Source | None, wishes: Wishes, classes: tuple[str, ...] | None
+    store: Store, source: Source | None, wishes: Wishes, classes: tuple[str, ...] | None, read: Rows | None
 ) -> list[str]:
+    """Items, classes and settings in one transaction: a refusal leaves the project as it was."""
     settings, notes = store.settings, []
     fresh = not settings.get("id")
-    if source is not None and settings.get("stamp") != source.stamp:
-        notes.append(_fill(store, source, wishes, classes, fresh))
-    elif fresh:
+    if source is None and fresh:
         raise InputError("project", expected="items", got="none", fix="Name the file to label as well.")
-    if not fresh:
-        notes += _new_classes(store, classes)
+    if source is not None and read is None and settings.get("stamp") != source.stamp:
+        read = read_items(source, classes)
+    with store.changing() as change:
+        if source is not None and read is not None:
+            notes.append(_fill(change, source, *read, classes))
+            change.set_all(_origin(source, read[0], wishes, settings))
+        if not fresh:
+            notes += _new_classes(change, classes)
+        change.set_all(_new_settings(settings, wishes))
+    return notes + _draw_audit(store)
+
+
+def _new_settings(settings: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]:
+    """What was asked for and is not so already, and the defaults of what was never set."""
     wanted = {
         "title": wishes.title,
         "guidelines": wishes.guidelines,
@@ -105,36 +128,34 @@ def _brought_up_to_date(
         "stop_below": wishes.stop_below,
         "seed": wishes.seed,
     }
-    for name, value in wanted.items():
-        new = DEFAULTS.get(name) if value is None and name not in settings else value
-        if new is not None and settings.get(name) != new:
-            store.set(name, new)
-    notes += _draw_audit(store)
-    return notes
+    given = {
+        name: DEFAULTS.get(name) if value is None and name not in settings else value for name, value in wanted.items()
+    }
+    return {name: value for name, value in given.items() if value is not None and settings.get(name) != value}
 
 
-def _fill(store: Store, source: Source, wishes: Wishes, classes: tuple[str, ...] | None, fresh: bool) -> str:
-    """Items of the file that the project has not; the first time also what the project is."""
-    table, items = read_items(source, classes)
-    names = {one.name for one in store.classes()}
-    for name in (*(classes or ()), *table.classes):
-        if name not in names:
-            store.add_class(name, OWNER)
-            names.add(name)
-    _enough(names)
-    new = store.add_items(items)
-    if fresh:
-        store.set("kind", table.kind)
-        store.set("title", wishes.title or source.path.stem.replace("_", " "))
-        store.set("folder", str((source.path if source.path.is_dir() else source.path.parent).resolve()))
-        store.set("id", uuid.uuid4().hex)
-    store.set_all({"stamp": source.stamp, "sources": with_source(store.settings, source.path)})
+def _fill(change: Change, source: Source, table: Table, items: Iterable[Item], classes: tuple[str, ...] | None) -> str:
+    """Items and classes of the file that the project has not."""
+    for name in dict.fromkeys((*(classes or ()), *table.classes)):
+        if name not in change.classes():
+            change.add_class(name, OWNER)
+    _enough(change.classes())
+    new = change.add_items(items)
     return f"{new:,} new items from {source.path} ({table.found})" if new else f"nothing new in {source.path}"
 
 
-def with_source(settings: Mapping[str, Any], path: Path) -> list[str]:
-    """All files that items came from: no output may replace them."""
-    return list(dict.fromkeys([*settings.get("sources", ()), str(path.resolve())]))
+def _origin(source: Source, table: Table, wishes: Wishes, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Where items came from: no output may replace these files. The first time also what the project is."""
+    path = source.path.resolve()
+    origin = {"stamp": source.stamp, "sources": list(dict.fromkeys([*settings.get("sources", ()), str(path)]))}
+    if settings.get("id"):
+        return origin
+    return origin | {
+        "kind": table.kind,
+        "title": wishes.title or source.path.stem.replace("_", " "),
+        "folder": str(path if path.is_dir() else path.parent),
+        "id": uuid.uuid4().hex,
+    }
 
 
 def _enough(names: Collection[str]) -> None:
@@ -143,7 +164,7 @@ def _enough(names: Collection[str]) -> None:
         raise InputError("--classes", expected="at least two", got=str(len(names) or "none"), fix=fix)
 
 
-def read_items(source: Source, classes: tuple[str, ...] | None) -> tuple[Table, Iterator[Item]]:
+def read_items(source: Source, classes: tuple[str, ...] | None) -> Rows:
     """The table of a file or folder, and its rows as items."""
     columns = dict(source.columns)
     if source.path.is_dir():
@@ -189,12 +210,11 @@ def checked_classes(names: Sequence[str]) -> tuple[str, ...]:
     return tidy
 
 
-def _new_classes(store: Store, classes: tuple[str, ...] | None) -> list[str]:
+def _new_classes(change: Change, classes: tuple[str, ...] | None) -> list[str]:
     """A class more on the command line is a class more; none is ever taken away there."""
-    names = {one.name for one in store.classes()}
-    new = [name for name in classes or () if name not in names]
+    new = [name for name in classes or () if name not in change.classes()]
     for name in new:
-        store.add_class(name, OWNER)
+        change.add_class(name, OWNER)
     return [f"new classes: {', '.join(new)}"] if new else []
 
 

@@ -7,6 +7,7 @@ try:
 except ImportError as cause:
     raise MissingExtra("a labelling project", "label", cause) from cause
 
+from bemps.store.changing import Change as Change
 from bemps.store.failures import NotRead as NotRead
 from bemps.store.failures import NotSaved as NotSaved
 from bemps.store.store import Store as Store

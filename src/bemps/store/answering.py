@@ -1,31 +1,30 @@
 """Answers, undo, redo and adjudication: what may be said, and the events that say it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bemps.errors import InputError, unknown_name
 from bemps.store import checked
 from bemps.store.decision import Decision
 from bemps.store.fold import Held, Slot
-from bemps.store.items import Items
 from bemps.store.words import ADJUDICATE, ANSWERS, CLEAR, LABEL, NOTE, REDO, UNDO, Event, Said
 
 LABELLED = (LABEL, ADJUDICATE)
 
 
-def check(said: Sequence[Said], items: Items) -> None:
-    """Refuse what no state of the project would allow."""
+def check(said: Sequence[Said], known: Callable[[str], object]) -> None:
+    """Refuse what no state of the project would allow; `known` refuses an id that no item has."""
     for one in said:
-        _check(one, items)
+        _check(one, known)
     requests = [(one.annotator, one.request) for one in said if one.request is not None]
     if len(set(requests)) < len(requests):
         raise InputError("requests", expected="an id of its own for every answer", got="one twice", fix="Correct it.")
 
 
-def _check(said: Said, items: Items) -> None:
+def _check(said: Said, known: Callable[[str], object]) -> None:
     checked.name(said.annotator, "annotator")
     checked.one_of(said.kind, (*ANSWERS, ADJUDICATE), "kind of answer")
     checked.note(said.note)
-    items.known(said.item)
+    known(said.item)
     if said.time is not None:
         checked.microseconds(said.time)
     if (said.label is not None) != (said.kind in LABELLED):

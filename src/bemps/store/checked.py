@@ -6,6 +6,7 @@ from bemps.errors import InputError, unknown_name
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST_NAME = 500
+LONGEST_ID = LONGEST_NAME  # the page takes no longer one: such an item could never be answered
 LONGEST_NOTE = 10_000
 
 
@@ -35,10 +36,12 @@ def name(value: str, what: str) -> str:
 
 
 def identifier(value: str, what: str) -> str:
-    """An id of an item or request: anything but nothing."""
+    """An id of an item or request: anything but nothing, and not too long."""
     text(value, what)
-    if not value:
-        raise InputError(what, expected="at least one character", got="none", fix="Give every one an id.")
+    if not 0 < len(value) <= LONGEST_ID:
+        got = f"{len(value):,}: {value[:40]!r} ..." if value else "none"
+        fix = "Give shorter ids, or leave them out to have content hashes." if value else "Give every one an id."
+        raise InputError(what, expected=f"1 to {LONGEST_ID} characters", got=got, fix=fix)
     return value
 
 

@@ -11,13 +11,18 @@ LONGEST_KEY = 20
 
 def add(log: Log, name: str, annotator: str, key: str | None) -> Class:
     """One more class, after the others."""
+    with log.deciding() as decision:
+        return add_in(decision, name, annotator, key)
+
+
+def add_in(decision: Decision, name: str, annotator: str, key: str | None) -> Class:
+    """Add a class within a transaction of the caller."""
     checked.name(name, "class")
     checked.name(annotator, "annotator")
-    with log.deciding() as decision:
-        _refuse_taken(decision, name)
-        _refuse_key(decision, key, None)
-        place = len(decision.state.classes)
-        decision.say(annotator, ADD_CLASS, class_id=place, label=name, note=key)
+    _refuse_taken(decision, name)
+    _refuse_key(decision, key, None)
+    place = len(decision.state.classes)
+    decision.say(annotator, ADD_CLASS, class_id=place, label=name, note=key)
     return Class(name, key, place)
 
 

@@ -106,12 +106,13 @@ class Items:
                 self._ids.append(id)
 
     def _new(self, connection: Connection, chunk: list[Item]) -> list[Item]:
-        """Those that are not there yet, each once."""
+        """Those that are not there yet, each once; what no database or page can take is refused first."""
+        for item in chunk:
+            checked.identifier(item.id, "id of an item")
+            checked.text(item.content, f"item {item.id}")
         there = {item.id: item.content for item in _with_ids(connection, [item.id for item in chunk])}
         new = []
         for item in chunk:
-            checked.text(checked.identifier(item.id, "id of an item"), "id of an item")
-            checked.text(item.content, f"item {item.id}")
             if item.id not in there:
                 new.append(item)
             elif there[item.id] != item.content:

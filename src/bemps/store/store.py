@@ -2,15 +2,15 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import select
 
-from bemps.errors import InputError
 from bemps.store import answering, checked, classes, leases, schema, searching
+from bemps.store.changing import Change, settings_rows, write_settings
 from bemps.store.database import Database, database_of
 from bemps.store.decision import Decision
 from bemps.store.items import Items
@@ -20,9 +20,7 @@ from bemps.store.tables import SETTINGS
 from bemps.store.words import (
     ADJUDICATE,
     AUDIT,
-    LABEL,
     OVERLAP,
-    SOURCE,
     Answer,
     Class,
     Disagreement,
@@ -79,6 +77,12 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @contextmanager
+    def changing(self) -> Iterator[Change]:
+        """Several changes in one durable step: all of them, or none where an exception leaves the context."""
+        with self._log.deciding() as decision:
+            yield Change(decision, self._items)
+
     # settings
 
     @property
@@ -93,17 +97,9 @@ class Store:
 
     def set_all(self, values: dict[str, Any]) -> None:
         """Remember several settings in one step."""
-        try:
-            rows = [
-                {"name": checked.name(name, "setting"), "value": json.dumps(values[name], allow_nan=False)}
-                for name in values
-            ]
-        except (TypeError, ValueError) as error:
-            raise InputError("settings", expected="JSON", got=str(error), fix="Use plain values.") from error
-        if rows:
+        if rows := settings_rows(values):
             with self._database.writing() as connection:
-                connection.execute(delete(SETTINGS).where(SETTINGS.c.name.in_(list(values))))
-                connection.execute(insert(SETTINGS), rows)
+                write_settings(connection, rows)
 
     # items
 
@@ -112,13 +108,8 @@ class Store:
 
         A label that comes with an item is recorded as a label of the annotator "source"; its class must be there.
         """
-        added = 0
-        with self._log.deciding() as decision:
-            for new in self._items.add(decision.connection, items):
-                added += len(new)
-                said = [Said(SOURCE, item.id, LABEL, item.label) for item in new if item.label is not None]
-                answering.record(decision, said)
-        return added
+        with self.changing() as change:
+            return change.add_items(items)
 
     def count(self) -> int:
         """How many items there are."""
@@ -209,7 +200,7 @@ class Store:
 
     def record(self, said: Sequence[Said]) -> list[Event]:
         """Many answers in one durable step, all or none; also of kind adjudicate."""
-        answering.check(said, self._items)
+        answering.check(said, self._items.known)
         return self._log.decide(lambda decision: answering.record(decision, said))
 
     def undo(self, annotator: str, *, request: str | None = None) -> Event | None:
