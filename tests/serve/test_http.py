@@ -1,9 +1,11 @@
 """A real server on a real file, asked as the page asks."""
 
+import os
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import pytest
 from serving import CLASSES, Here, Server, eventually, write_tickets
 
@@ -168,13 +170,24 @@ def test_everything_answered_ends_the_work(tmp_path):
         assert (told["items"], told["left"]) == ([], 0)
 
 
-def test_a_second_server_on_the_same_file_refuses_and_names_the_first(folder):
+def test_a_second_server_on_the_same_file_leads_to_the_page_of_the_first(folder):
     with Server(folder) as first:
-        words = rf"no other server on it; got one that is running: process {first.process.pid}"
+        (folder / "second").mkdir()
+        second = Server(folder / "second", data="../tickets.bemps", classes=None)
+        assert second.url == first.url
+        assert second.process.wait(30) == 0
+        assert "that server is running already" in second.said
+        assert httpx.get(first.base, trust_env=False).status_code == 200
+        second.output.close()
+    assert "Stopped. Everything is saved in tickets.bemps." in first.said
+
+
+def test_a_second_server_refuses_and_names_the_first_where_that_does_not_answer(folder):
+    with Here(folder) as server, server.store.serving("http://127.0.0.1:9/"):
+        words = f"no other server on it; got one that is running: process {os.getpid()}"
         (folder / "second").mkdir()
         with pytest.raises(RuntimeError, match=words):
             Server(folder / "second", data="../tickets.bemps", classes=None)
-    assert "Stopped. Everything is saved in tickets.bemps." in first.said
 
 
 def test_a_notebook_beside_the_page_is_seen(server):

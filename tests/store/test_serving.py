@@ -64,6 +64,26 @@ def test_a_link_to_the_project_is_the_same_project(project, tmp_path):
             server.__enter__()
 
 
+def test_a_lock_that_is_a_link_is_refused_and_its_target_stays(project, tmp_path):
+    precious = tmp_path / "thesis.tex"
+    precious.write_text("years of work " * 20)
+    (tmp_path / "tickets.bemps.lock").symlink_to(precious)
+    with open_store(project) as store:
+        server = store.serving("here")
+        with pytest.raises(InputError, match="to lock the project"):
+            server.__enter__()
+    assert precious.read_text() == "years of work " * 20
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[]", b"{", b'{"url": 3}'])
+def test_a_lock_that_says_nothing_is_a_lock_all_the_same(project, content):
+    with open_store(project) as store, store.serving("first"):
+        (project.parent / "tickets.bemps.lock").write_bytes(content)
+        server = store.serving("second")
+        with pytest.raises(InputError, match="one that is running"):
+            server.__enter__()
+
+
 def test_served_again_after_it_was_given_up(project):
     with open_store(project) as store:
         for _ in range(2):

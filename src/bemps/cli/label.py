@@ -125,7 +125,7 @@ def label(
     }
     with plainly():
         try:
-            from bemps.serve.running import Address
+            from bemps.serve.running import Address, keep_private
             from bemps.serve.starting import Wishes, prepared
         except ImportError as cause:
             raise MissingExtra("bemps label", "label", cause) from cause
@@ -133,9 +133,11 @@ def label(
         wishes = Wishes(
             _classes(classes), title, _guidelines(guidelines), audit, overlap, model, strategy, stop_below, seed
         )
+        address = Address(host, port, root_path, tuple(allow_host or ()))
+        keep_private(address)
         opened, notes = prepared(where, source, wishes)
         with closing(opened):
-            _serve(opened, where, notes, Address(host, port, root_path, tuple(allow_host or ())), annotator, browser)
+            _serve(opened, where, notes, address, annotator, browser)
 
 
 def _serve(

@@ -101,7 +101,7 @@ async def adjudicate(settled: Settled, annotator: Annotator, engine: TheEngine) 
 @router.post("/name")
 async def name(new: NewClass, request: Request) -> JSONResponse:
     answer = JSONResponse({"name": people.checked_name(new.name)})
-    people.remember(answer, people.checked_name(new.name), request.app.state.serving.door.root_path + "/")
+    people.remember(answer, people.checked_name(new.name), request)
     return answer
 
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, ValidationError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -54,6 +54,8 @@ class Hot:
         request = Request(scope, receive)
         try:
             answer = await handler(request, people.required_name(request, self.annotator))
+        except ClientDisconnect:  # in the middle of the body: nobody is there to be answered
+            return
         except (BempsError, ValidationError) as error:
             answer = refused(scope, error)
         except Exception as error:

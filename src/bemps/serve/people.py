@@ -4,18 +4,20 @@ from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
 
 from bemps.errors import InputError
 
-COOKIE = "bemps_name"
+COOKIE = "bemps_name"  # and the port; without one, as earlier releases set it, it holds for all
 LONGEST = 80
 RESERVED = {"source"}  # labels that came with the data
 
 
 def name_of(request: Request, default: str | None) -> str | None:
     """The annotator's name; None where it must be asked for."""
-    given = unquote(request.cookies.get(COOKIE, "")).strip()
-    return checked_name(given) if given else default
+    jar = request.cookies
+    name = unquote(jar.get(port_name(COOKIE, request.scope)) or jar.get(COOKIE, "")).strip()
+    return checked_name(name) if name else default
 
 
 def required_name(request: Request, default: str | None) -> str:
@@ -34,6 +36,15 @@ def checked_name(name: str) -> str:
     return tidy
 
 
-def remember(answer: Response, name: str, path: str) -> None:
+def port_name(name: str, scope: Scope) -> str:
+    """The name of a cookie for this server alone: ports do not part cookies, so the name does."""
+    port = (scope.get("server") or ("", None))[1]
+    return f"{name}_{port}" if port else name
+
+
+def remember(answer: Response, name: str, request: Request) -> None:
     """The browser keeps the name for a year."""
-    answer.set_cookie(COOKIE, quote(name), max_age=365 * 86400, samesite="lax", path=path, httponly=True)
+    path = request.app.state.serving.door.root_path + "/"
+    answer.set_cookie(
+        port_name(COOKIE, request.scope), quote(name), max_age=365 * 86400, samesite="lax", path=path, httponly=True
+    )

@@ -18,7 +18,8 @@ def refusal(scope: Scope, status: int, what: str, fix: str) -> Response:
     """What went wrong and what to do, in the form that the asker reads."""
     if wants_json(scope):
         return JSONResponse({"error": what, "fix": fix}, status_code=status)
-    return HTMLResponse(render("refusal.html", what=what, fix=fix, status=status), status_code=status)
+    root = scope.get("bemps.root", "")
+    return HTMLResponse(render("refusal.html", what=what, fix=fix, status=status, root=root), status_code=status)
 
 
 def refused(scope: Scope, error: BempsError | ValidationError) -> Response:

@@ -1,22 +1,28 @@
 """The server itself: an address, a door, and the loop until somebody stops it."""
 
+import asyncio
 import gc
+import logging
 import os
 import secrets
 import socket
 import sys
-import threading
 import webbrowser
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import uvicorn
 
 from bemps.errors import InputError
 from bemps.serve.app import application
+from bemps.serve.connections import BACKLOG, Connection, Quiet, quiet_failure, raise_file_limit
 from bemps.serve.engine import Engine
-from bemps.serve.security import Door, is_loopback
+from bemps.serve.opening import announced, running_page
+from bemps.serve.security import Door, Guard, is_loopback
 from bemps.store import Store
+from bemps.store.serving import AlreadyServed
 
 PORT = 8765
 TRIES = 20  # ports after the usual one, where none was asked for
@@ -39,14 +45,36 @@ def door_of(address: Address) -> Door:
     """No token on loopback; on any other address a new one, or that of BEMPS_TOKEN."""
     root = "/" + address.root_path.strip("/") if address.root_path.strip("/") else ""
     names = frozenset(name.lower() for name in address.names)
-    given = os.environ.get(TOKEN_VARIABLE) or None
-    if given is not None and len(given) < SHORTEST_TOKEN:
-        got = f"{len(given)} characters"
-        raise InputError(TOKEN_VARIABLE, expected=f"at least {SHORTEST_TOKEN}", got=got, fix="Use a longer one.")
-    # behind a proxy the listener is loopback and the world comes in all the same
-    needs = not is_loopback(address.host) or bool(names)
-    token = given or (secrets.token_urlsafe(24) if needs else None)
+    own = own_token()
+    token = own or (secrets.token_urlsafe(24) if needs_token(address) else None)
     return Door(address.host, token, names, root)
+
+
+def needs_token(address: Address) -> bool:
+    """Whether strangers could ask, or the user wants a token all the same."""
+    # behind a proxy the listener is loopback and the world comes in all the same
+    return not is_loopback(address.host) or bool(address.names) or own_token() is not None
+
+
+def own_token() -> str | None:
+    """The token of BEMPS_TOKEN, checked."""
+    token = os.environ.get(TOKEN_VARIABLE) or None
+    if token is None:
+        return None
+    if any(letter.isspace() or not letter.isprintable() for letter in token):
+        got = "a blank or a control character in it"
+    elif len(token) < SHORTEST_TOKEN:
+        got = f"{len(token)} characters"
+    else:
+        return token
+    expected = f"at least {SHORTEST_TOKEN} characters, none of them blank"
+    raise InputError(TOKEN_VARIABLE, expected=expected, got=got, fix="Use another one.")
+
+
+def keep_private(address: Address) -> None:
+    """Files that this process makes are for their owner alone, where a token guards what is in them."""
+    if needs_token(address):
+        os.umask(0o077)
 
 
 def listening(address: Address) -> socket.socket:
@@ -60,7 +88,7 @@ def listening(address: Address) -> socket.socket:
             made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind((address.host, port))
-            made.listen(2048)
+            made.listen(BACKLOG)
         except (OSError, OverflowError) as error:
             made.close()
             failure = error if isinstance(error, OSError) else OSError(str(error))
@@ -74,7 +102,7 @@ def listening(address: Address) -> socket.socket:
 def url_of(address: Address, port: int, door: Door) -> str:
     host = f"[{address.host}]" if ":" in address.host else address.host
     shown = socket.gethostname() if address.host in ("0.0.0.0", "::") else host
-    token = f"?token={door.token}" if door.token else ""
+    token = f"?token={quote(door.token, safe='')}" if door.token else ""
     return f"http://{shown}:{port}{door.root_path}/{token}"
 
 
@@ -87,40 +115,50 @@ def serve(
     browser: bool,
     say: Callable[[str], None],
 ) -> None:
-    """Serve a project until interrupted."""
+    """Serve a project until interrupted; where a server of this machine has it already, open the page of that one."""
     sys.setswitchinterval(SWITCH)
     door, sock = door_of(address), listening(address)
     port = sock.getsockname()[1]
-    with sock, store.serving(f"http://{address.host}:{port}{door.root_path}/"):
-        config = uvicorn.Config(
-            application(Engine(store, where), door, annotator),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=2,
-            ws="none",
-        )
-        gc.collect()
-        gc.freeze()  # what is there now stays, and what comes (answers) stays too:
-        gc.set_threshold(5_000, 20, 1_000)  # looking through all of it every second would stop the loop for 20 ms
-        url = url_of(address, port, door)
-        _Server(config, lambda: _announce(url, browser, say)).run(sockets=[sock])
+    try:
+        with sock, store.serving(f"http://{address.host}:{port}{door.root_path}/"):
+            _run(application(Engine(store, where), door, annotator), sock, url_of(address, port, door), browser, say)
+    except AlreadyServed as other:
+        url = running_page(other)
+        if url is None:
+            raise
+        say(f"{url} (that server is running already)")
+        if browser:
+            webbrowser.open(url)
 
 
-def _announce(url: str, browser: bool, say: Callable[[str], None]) -> None:
-    say(url)
-    if browser:
-        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+def _run(app: Guard, sock: socket.socket, url: str, browser: bool, say: Callable[[str], None]) -> None:
+    config = uvicorn.Config(
+        app,
+        http=type("Limited", (Connection,), {"most": raise_file_limit()}),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+        backlog=BACKLOG,
+        ws="none",
+    )
+    logging.getLogger("uvicorn.error").addFilter(Quiet())
+    gc.collect()
+    gc.freeze()  # what is there now stays, and what comes (answers) stays too:
+    gc.set_threshold(5_000, 20, 1_000)  # looking through all of it every second would stop the loop for 20 ms
+    with ExitStack() as stack:
+        _Server(config, lambda: stack.enter_context(announced(url, browser, say))).run(sockets=[sock])
 
 
 class _Server(uvicorn.Server):
     """Says when it is up."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], object]) -> None:
         super().__init__(config)
         self._announce = announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(quiet_failure)
         await super().startup(sockets)
         if self.started:
             self._announce()

@@ -8,6 +8,7 @@ page, and bodies are small.
 import hashlib
 import hmac
 import ipaddress
+import logging
 import re
 import socket
 from collections.abc import Iterable
@@ -20,10 +21,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bemps.serve.refusals import BodyTooLarge, refusal
+from bemps.serve.people import port_name
+from bemps.serve.refusals import BodyTooLarge, defect, refusal
 
-COOKIE = "bemps_session"
+COOKIE = "bemps_session"  # and the port: browsers keep one jar for all servers of a machine
+PUBLIC = "/static/page.css"  # the one file that needs no token: the page that asks for it is styled
 OTHER_SITE = "A page of another site asked for this."
+LOG = logging.getLogger("bemps.serve")
 LARGEST_BODY = 256 * 1024
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -119,11 +123,15 @@ class Guard:
                 return
             await self.app(scope, receive, send)
             return
-        root = self.door.root_path
+        root = scope["bemps.root"] = self.door.root_path
         if root and scope["path"].startswith(f"{root}/"):  # a proxy may strip it from the path, or leave it
             scope["path"] = scope["path"][len(root) :]
         sealed = _sealed(send)
-        answer = self._refused(scope, Headers(scope=scope)) or self._let_in(scope)
+        try:
+            answer = self._refused(scope, Headers(scope=scope)) or self._let_in(scope)
+        except Exception as error:  # also this answer leaves with the headers
+            LOG.exception("a defect")
+            answer = defect(scope, error)
         if answer is not None:
             await answer(scope, receive, sealed)
             return
@@ -164,19 +172,20 @@ class Guard:
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and door.opens(bearer.strip(), door.token):
             return None
-        if door.opens(_cookie(headers), door.session):
+        if door.opens(_cookie(headers, port_name(COOKIE, scope)), door.session) or scope["path"] == PUBLIC:
             return None
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if given and door.opens(given, door.token):
             return self._welcome(scope)
         what = "This address needs a token." if not given else "That token is not the right one."
-        return refusal(scope, 401, what, "Open the link that was printed when the server started.")
+        fix = "Open the link that was printed when the server started, or give the token that stands in it."
+        return refusal(scope, 401, what, fix)
 
     def _welcome(self, scope: Scope) -> Response:
         path = (self.door.root_path or "") + "/"
         answer = RedirectResponse(path, status_code=303)
         answer.set_cookie(
-            COOKIE,
+            port_name(COOKIE, scope),
             self.door.session,
             httponly=True,
             samesite="lax",
@@ -198,12 +207,12 @@ def _is_https(scope: Scope) -> bool:
     return "https" in (scope.get("scheme"), forwarded)
 
 
-def _cookie(headers: Headers) -> str:
+def _cookie(headers: Headers, name: str) -> str:
     try:
         jar = SimpleCookie(headers.get("cookie", ""))
     except CookieError:
         return ""
-    return jar[COOKIE].value if COOKIE in jar else ""
+    return jar[name].value if name in jar else ""
 
 
 def _sealed(send: Send) -> Send:

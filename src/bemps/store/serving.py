@@ -1,56 +1,64 @@
 """One server for an SQLite project: a lock that the system gives back when the process ends, however it ends."""
 
-import fcntl
+import json
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
+from bemps._io import locked
 from bemps.errors import InputError
 from bemps.store.failures import NotSaved
 
+LONGEST = 10_000  # characters of a signature
+
+
+class AlreadyServed(InputError):
+    """Another server has the project: `url` is its address, on the machine of that name."""
+
+    def __init__(self, project: Path, holder: dict[str, object]) -> None:
+        self.url, self.machine = str(holder.get("url", "")), str(holder.get("machine", ""))
+        words = f"process {holder.get('process')} on {self.machine}, {self.url}, since {holder.get('since')}"
+        super().__init__(
+            f"project {project}",
+            expected="no other server on it",
+            got=f"one that is running: {words if holder else 'unknown'}",
+            fix="Use that one, stop it first, or serve a team from PostgreSQL with --store.",
+        )
+
 
 @contextmanager
-def only_server(project: Path, about: str) -> Iterator[None]:
+def only_server(project: Path, url: str) -> Iterator[None]:
     """Hold the project as its one server; the second is told who the first is."""
     path = project.resolve()
     path = path.with_name(path.name + ".lock")
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise _not_locked(path, error) from error
-    try:
+    with ExitStack() as stack:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file = stack.enter_context(locked(path, wait=False))
+            _sign(file, url)
         except BlockingIOError as error:
-            raise _taken(project, os.pread(descriptor, 1_000, 0).decode(errors="replace")) from error
-        _sign(path, descriptor, about)
+            raise AlreadyServed(project, _signature(path)) from error
+        except OSError as error:
+            got = error.strerror or str(error)
+            fix = "Check the folder's rights and space; the lock must be a file, not a link."
+            raise NotSaved(str(path), expected="to lock the project", got=got, fix=fix) from error
         yield
-    finally:
-        os.close(descriptor)
 
 
-def _sign(path: Path, descriptor: int, about: str) -> None:
+def _sign(file: IO[bytes], url: str) -> None:
     since = datetime.now().astimezone().isoformat(timespec="seconds")
-    signature = f"process {os.getpid()} on {socket.gethostname()}, {about}, since {since}"
+    holder = {"process": os.getpid(), "machine": socket.gethostname(), "url": url, "since": since}
+    file.truncate(0)
+    file.write(json.dumps(holder).encode())
+
+
+def _signature(path: Path) -> dict[str, object]:
+    """Who holds a lock, as far as it is readable."""
     try:
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, signature.encode(), 0)
-    except OSError as error:
-        raise _not_locked(path, error) from error
-
-
-def _not_locked(path: Path, error: OSError) -> NotSaved:
-    got = error.strerror or str(error)
-    return NotSaved(str(path), expected="to lock the project", got=got, fix="Check the folder's rights and space.")
-
-
-def _taken(project: Path, holder: str) -> InputError:
-    return InputError(
-        f"project {project}",
-        expected="no other server on it",
-        got=f"one that is running: {holder or 'unknown'}",
-        fix="Use that one, stop it first, or serve a team from PostgreSQL with --store.",
-    )
+        holder = json.loads(path.read_bytes()[:LONGEST])
+    except (OSError, ValueError):
+        return {}
+    return holder if isinstance(holder, dict) else {}
