@@ -28,6 +28,7 @@ PORT = 8765
 TRIES = 20  # ports after the usual one, where none was asked for
 TOKEN_VARIABLE = "BEMPS_TOKEN"
 SHORTEST_TOKEN = 16
+WAITING = 2048  # connections that the system holds until they are taken
 SWITCH = 0.0002  # seconds: the loop gets the interpreter back from the writing thread at once, not after 5 ms
 
 
@@ -88,7 +89,7 @@ def listening(address: Address) -> socket.socket:
             made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind((address.host, port))
-            made.listen(BACKLOG)
+            made.listen(WAITING)
         except (OSError, OverflowError) as error:
             made.close()
             failure = error if isinstance(error, OSError) else OSError(str(error))
@@ -160,5 +161,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(quiet_failure)
         await super().startup(sockets)
+        for sock in sockets or ():
+            sock.listen(WAITING)  # uvicorn has set BACKLOG: right for one step of the loop, few for the system's queue
         if self.started:
             self._announce()
