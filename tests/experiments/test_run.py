@@ -292,14 +292,14 @@ def test_vectors_of_encoders_are_made_once_in_parts(tmp_path, data_dir, monkeypa
     assert play(tmp_path / "run", **settings).failures == ()
     assert {r["encoder"] for r in rows(tmp_path / "run")} == {"minilm", "tfidf", "minilm-words"}
     shared = tmp_path / "run" / "shared" / "my.csv"
-    assert sorted(path.name for path in (shared / "minilm").iterdir()) == ["pool.npy", "test.npy"]
+    assert sorted(path.name for path in (shared / "minilm").glob("*.npy")) == ["pool.npy", "test.npy"]
     texts = json.loads((shared / "raw" / "pool.json").read_text())
     vectors = np.load(shared / "minilm" / "pool.npy")
     np.testing.assert_allclose(vectors[45:55], TextEncoder().embeddings(texts[45:55]), atol=1e-5)
     both = np.load(shared / "minilm-words" / "pool.npy")
     scale = np.linalg.norm(both[:, :384], axis=1, keepdims=True)
     np.testing.assert_allclose(both[:, :384] / scale, vectors, atol=1e-5)
-    assert sorted(path.name for path in (shared / "minilm-words").iterdir()) == ["pool.npy", "test.npy"]
+    assert sorted(path.name for path in (shared / "minilm-words").glob("*.npy")) == ["pool.npy", "test.npy"]
 
 
 def test_vectors_that_others_hold_are_not_made_again(tmp_path, data_dir, monkeypatch):

@@ -5,17 +5,25 @@ A worker that sees the folder (the same machine, a shared file system) uses it w
 
 import hashlib
 import os
+import shutil
 import tempfile
 import uuid
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from bemps.data.checksums import ENDING, is_intact
 from bemps.errors import InputError
 from bemps.types import Array
 
-ALWAYS = ("meta.json", "raw", "surprisal")  # and the folder of the form that the cell's model learns from
+ALWAYS = (
+    "meta.json",
+    f"meta.json{ENDING}",
+    "raw",
+    "surprisal",
+)  # and the folder of the form that the cell's model learns from
 Files = Mapping[str, Array]
 
 
@@ -27,14 +35,23 @@ def names_of(folder: Path, form: str) -> list[str]:
 
 
 def digest_of(folder: Path, form: str) -> str | None:
-    """One word for the data and the sizes of everything made from them; None where there is no such folder."""
+    """One word for the data and the checksums of everything made from them; None where there is no such folder."""
     meta = folder / "meta.json"
     if not meta.is_file():
         return None
     found = hashlib.blake2b(meta.read_bytes(), digest_size=8)
     for name in names_of(folder, form):
-        found.update(f"{name}:{(folder / name).stat().st_size};".encode())
+        checksum = (folder / name).read_text(encoding="ascii", errors="replace") if name.endswith(ENDING) else ""
+        found.update(f"{name}:{(folder / name).stat().st_size}:{checksum};".encode())
     return found.hexdigest()
+
+
+@cache  # once in a process: cells of a dataset follow one another
+def _holds(place: Path, digest: str, form: str) -> bool:
+    """Whether a folder in this node's cache has the data of a digest, byte by byte."""
+    if digest_of(place, form) != digest:
+        return False
+    return all(is_intact(place / name) for name in names_of(place, form) if not name.endswith(ENDING))
 
 
 def packed(folder: Path, form: str) -> Files:
@@ -50,11 +67,14 @@ def cache_of(digest: str) -> Path:
 def unpacked(files: Files, digest: str, form: str) -> Path:
     """The folder on this node that holds them, made if need be; it stays as a cache, by content."""
     place = cache_of(digest)
-    if digest_of(place, form) != digest:
+    if not _holds(place, digest, form):
+        if place.is_dir():
+            shutil.rmtree(place)  # cut, changed, or put there by somebody else
         draft = place.with_name(f"{digest}.{uuid.uuid4().hex[:8]}.part")
         for name, content in files.items():
             (draft / name).parent.mkdir(parents=True, exist_ok=True)
             content.tofile(draft / name)
+        _holds.cache_clear()
         try:
             draft.rename(place)
         except OSError as error:  # another process of this node was quicker

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bemps.data import Images
+from bemps.data.checksums import is_intact, remove_with_checksum
 from bemps.errors import InputError, MissingExtra, unknown_name
 from bemps.experiments.material import IMAGES, PARTS, PLAIN, SURPRISAL, cache_of, raw, write_array
 from bemps.experiments.models import ModelEntry
@@ -106,11 +107,11 @@ def _encoder(form: str) -> Any:
 
 def parts_of(form: str, folder: Path, sizes: dict[str, int]) -> list[tuple[Path, str, str, int]]:
     """The arguments of `encode_part` for all that is still missing."""
-    missing = [part for part in PARTS if not (folder / form / f"{part}.npy").exists()]
+    missing = [part for part in PARTS if not is_intact(folder / form / f"{part}.npy")]
     if ENCODINGS[form].make is None:
         return [(folder, form, "pool", 0)] if missing else []
     work = [(folder, form, part, start) for part in missing for start in range(0, sizes[part], PART)]
-    return [one for one in work if not _place(*one).exists()]
+    return [one for one in work if not is_intact(_place(*one))]
 
 
 def encode_part(folder: Path, form: str, part: str, start: int) -> list[str]:
@@ -123,7 +124,7 @@ def encode_part(folder: Path, form: str, part: str, start: int) -> list[str]:
     stop = min(start + PART, len(items))
     some = items.take(np.arange(start, stop)) if isinstance(items, Images) else items[start:stop]
     rows = _encoder(form).embeddings(some)
-    if encoding.holds is not None and not (folder / encoding.holds / f"{part}.npy").exists():
+    if encoding.holds is not None and not is_intact(folder / encoding.holds / f"{part}.npy"):
         write_array(_place(folder, encoding.holds, part, start), rows[:, : encoding.first])
     write_array(_place(folder, form, part, start), rows)
     return []
@@ -133,7 +134,7 @@ def join_parts(form: str, folder: Path, sizes: dict[str, int]) -> None:
     """One array for each of pool and test, in place of the parts."""
     wholes = {part: folder / form / f"{part}.npy" for part in PARTS}
     places = {part: [_place(folder, form, part, start) for start in range(0, sizes[part], PART)] for part in PARTS}
-    if not all(whole.exists() for whole in wholes.values()):
+    if not all(map(is_intact, wholes.values())):
         _refuse_missing([place for some in places.values() for place in some])
         joined = [np.concatenate([np.load(place) for place in places[part]]) for part in PARTS]
         if ENCODINGS[form].first is not None:
@@ -141,7 +142,7 @@ def join_parts(form: str, folder: Path, sizes: dict[str, int]) -> None:
         for whole, rows in zip(wholes.values(), joined, strict=True):
             write_array(whole, rows)
     for place in (place for some in places.values() for place in some):
-        place.unlink(missing_ok=True)
+        remove_with_checksum(place)
 
 
 def _place(folder: Path, form: str, part: str, start: int) -> Path:
@@ -149,7 +150,7 @@ def _place(folder: Path, form: str, part: str, start: int) -> Path:
 
 
 def _refuse_missing(places: list[Path]) -> None:
-    gone = [str(place) for place in places if not place.exists()]
+    gone = [str(place) for place in places if not is_intact(place)]
     if gone:
         raise InputError("vectors", expected="every part", got=f"no {gone[0]}", fix="Run the same command again.")
 

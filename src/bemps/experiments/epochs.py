@@ -15,9 +15,9 @@ import numpy as np
 
 from bemps.analysis.calibration import running_average
 from bemps.analysis.epochs import ece_of_epochs
+from bemps.data.checksums import is_intact
 from bemps.experiments import material as materials
 from bemps.experiments.failures import Failure
-from bemps.experiments.journal import write_whole
 from bemps.experiments.play import one_thread
 from bemps.experiments.progress import Watcher
 from bemps.experiments.tables import write_columns
@@ -52,7 +52,7 @@ def epochs_of(forms: Iterable[tuple[str, str]], out: Path) -> list[Epochs]:
 
 def learn(epochs: list[Epochs], out: Path, watcher: Watcher) -> list[Failure]:
     """Train where that is missing, a few seconds each, in this process; returns what failed."""
-    tasks = [Task(one.key, measure, (one, out)) for one in epochs if not one.path(out).exists()]
+    tasks = [Task(one.key, measure, (one, out)) for one in epochs if not is_intact(one.path(out))]
     if tasks:
         watcher.stage("calibration over epochs", len(tasks))
     failures = []
@@ -73,12 +73,12 @@ def measure(one: Epochs, out: Path) -> list[str]:
         for kind, found in errors.items()
         for epoch, values in enumerate(zip(found.tolist(), running_average(found).tolist(), strict=True), start=1)
     ]
-    write_whole(one.path(out), json.dumps(rows, indent=1).encode())
+    materials.write_checked(one.path(out), json.dumps(rows, indent=1).encode())
     return []
 
 
 def gather(epochs: list[Epochs], out: Path) -> None:
     """epochs.parquet: a row for every dataset, kind of bins and epoch that is there."""
-    there = [one.path(out) for one in epochs if one.path(out).exists()]
+    there = [one.path(out) for one in epochs if is_intact(one.path(out))]
     rows = [row for path in there for row in json.loads(path.read_text(encoding="utf-8"))]
     write_columns(out / "epochs.parquet", {name: [row[name] for row in rows] for name in COLUMNS}, {})

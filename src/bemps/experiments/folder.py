@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bemps._io import check_output, folder_kind, mark_folder
+from bemps.data.json_text import parse_object
 from bemps.errors import InputError
 from bemps.experiments.config import difference
 from bemps.experiments.failures import OtherConfiguration, writing
@@ -59,10 +60,10 @@ def held(out: Path) -> Iterator[None]:
 def _of_an_earlier_release(out: Path) -> bool:
     """Whether the folder is a run from before folders were marked."""
     try:
-        config = json.loads((out / "config.json").read_text(encoding="utf-8"))
+        config = parse_object((out / "config.json").read_text(encoding="utf-8"), "config.json")
     except (OSError, ValueError):
         return False
-    return isinstance(config, dict) and {"config", "data", "versions"} <= config.keys()
+    return {"config", "data", "versions"} <= config.keys()
 
 
 def settle(out: Path, now: Mapping[str, Any]) -> None:
@@ -85,8 +86,8 @@ def settle(out: Path, now: Mapping[str, Any]) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        before: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        before = parse_object(path.read_text(encoding="utf-8"), path.name)
+    except (ValueError, OSError) as error:
         raise InputError(
             str(path), expected="the JSON that a run wrote", got=str(error), fix="Restore it, or choose another --out."
         ) from error

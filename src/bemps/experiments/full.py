@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bemps.data.checksums import is_intact
 from bemps.experiments import material as materials
 from bemps.experiments.encoding import views
 from bemps.experiments.grid import Cell
@@ -50,13 +51,13 @@ def train_full(full: Full, out: Path) -> list[str]:
         weights = classifier.weights if isinstance(classifier, HasWeights) else np.full(len(probs), 1 / len(probs))
         found = measures(np.tensordot(weights, probs, 1), material.test_labels)
     told = {"dataset": full.dataset, "model": full.model, "labels": len(material.labels)} | found
-    write_whole(full.path(out), json.dumps(told, indent=1).encode())
+    materials.write_checked(full.path(out), json.dumps(told, indent=1).encode())
     return []
 
 
 def gather(fulls: list[Full], out: Path) -> None:
     """full.json: a list of what there is, in the order of dataset and model."""
-    there = [full.path(out) for full in fulls if full.path(out).exists()]
+    there = [full.path(out) for full in fulls if is_intact(full.path(out))]
     rows = [json.loads(path.read_text(encoding="utf-8")) for path in there]
     rows.sort(key=lambda row: (row["dataset"], row["model"]))
     write_whole(out / "full.json", (json.dumps(rows, indent=1, ensure_ascii=False) + "\n").encode())

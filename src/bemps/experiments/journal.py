@@ -44,7 +44,7 @@ def record_of(line: bytes) -> Record | None:
     try:
         outer = json.loads(line)
         record, check = outer["record"], outer["check"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return record if isinstance(record, dict) and checksum(canonical(record)) == check else None
 

@@ -5,11 +5,14 @@ shared/<dataset>/raw/{pool,test}.*          texts (.json), rows or images (.npy)
 shared/<dataset>/<form>/{pool,test}.npy     what a model learns from: plain rows, or vectors of an encoder
 shared/<dataset>/surprisal/pool.npy         vectors for the strategies that need them
 shared/<dataset>/cache                      what models compute once: tokens, hidden states, an adapted head
+
+Beside each file but those of the cache lies its checksum. What was cut or changed is found when a run starts, and
+written anew.
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +22,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bemps.data import Dataset, ImageArray, ImageFiles, Images, Table
+from bemps.data.checksums import is_intact, write_checksum
 from bemps.errors import InputError
 from bemps.experiments.failures import writing
 from bemps.experiments.journal import write_whole
@@ -85,12 +89,13 @@ def _learnable(folder: Path, form: str, part: str) -> Items:
 
 
 def write(dataset: Dataset, folder: Path, fingerprint: str) -> None:
-    """Write a dataset, unless it is there already."""
+    """Write a dataset, unless it is there already as it was written."""
     meta = folder / "meta.json"
-    if meta.exists() and json.loads(meta.read_text(encoding="utf-8"))["fingerprint"] == fingerprint:
+    files = [meta, *(_raw_file(table, folder / "raw" / part) for part, table in _tables(dataset))]
+    if all(map(is_intact, files)) and json.loads(meta.read_text(encoding="utf-8"))["fingerprint"] == fingerprint:
         return
-    for part, table in zip(PARTS, (dataset.pool, dataset.test), strict=True):
-        _write_raw(table, folder / "raw" / part)
+    for part, table in _tables(dataset):
+        _write_raw(table, _raw_file(table, folder / "raw" / part))
     assert dataset.pool.labels is not None
     assert dataset.test.labels is not None
     told = {
@@ -103,18 +108,36 @@ def write(dataset: Dataset, folder: Path, fingerprint: str) -> None:
         "test_labels": dataset.test.labels.tolist(),
         "fingerprint": fingerprint,
     }
-    write_whole(meta, json.dumps(told).encode())
+    write_checked(meta, json.dumps(told).encode())
 
 
-def _write_raw(table: Table, place: Path) -> None:
+def _tables(dataset: Dataset) -> Iterator[tuple[str, Table]]:
+    return zip(PARTS, (dataset.pool, dataset.test), strict=True)
+
+
+def _raw_file(table: Table, place: Path) -> Path:
+    """The file of a part, by the kind of its items."""
+    if isinstance(table.items, list):
+        return place.with_suffix(".json")
+    return place.with_suffix(".files.json" if isinstance(table.items, ImageFiles) else ".npy")
+
+
+def _write_raw(table: Table, path: Path) -> None:
     items = table.items
     if isinstance(items, list):
-        write_whole(place.with_suffix(".json"), json.dumps(items).encode())
+        write_checked(path, json.dumps(items).encode())
     elif isinstance(items, ImageFiles):
         told = {"paths": [str(Path(path).resolve()) for path in items.paths], "mode": items.mode}
-        write_whole(place.with_suffix(".files.json"), json.dumps(told).encode())
+        write_checked(path, json.dumps(told).encode())
     else:
-        write_array(place.with_suffix(".npy"), items.load() if isinstance(items, Images) else np.asarray(items))
+        write_array(path, items.load() if isinstance(items, Images) else np.asarray(items))
+
+
+def write_checked(path: Path, content: bytes) -> None:
+    """A file that is there whole or not at all, with its checksum."""
+    write_whole(path, content)
+    with writing(path):
+        write_checksum(path)
 
 
 def raw(folder: Path, part: str) -> list[str] | Images | Array:
@@ -149,7 +172,7 @@ def write_plain(folder: Path) -> list[str]:
     scale = 255.0 if isinstance(pool, Images) else float(np.abs(pool).max()) or 1.0
     for part in PARTS:
         target = folder / PLAIN / f"{part}.npy"
-        if not target.exists():
+        if not is_intact(target):
             write_array(target, _rows(raw(folder, part), scale))
     return []
 
@@ -179,10 +202,11 @@ def _rows(items: Any, scale: float) -> Array:
 
 
 def write_array(path: Path, array: Array) -> None:
-    """An array as .npy that is there whole or not at all."""
+    """An array as .npy that is there whole or not at all, with its checksum."""
     draft = path.with_name(path.name + ".part")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("wb") as file:
             np.save(file, np.ascontiguousarray(array), allow_pickle=False)
         draft.replace(path)
+        write_checksum(path)

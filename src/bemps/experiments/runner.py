@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bemps.data import Dataset
+from bemps.data.checksums import is_intact
 from bemps.data.sampling import OTHER_LABELS, TEXT_LABELS
 from bemps.errors import InputError
 from bemps.experiments import encoding, epochs, material, plugins, sources
@@ -172,7 +173,7 @@ def _play_all(
     work: Mapping[Cell, Setting], fulls: list[Full], out: Path, jobs: int | Executor, watcher: Watcher
 ) -> list[Failure]:
     """Everything that is missing; returns what failed, in the order of the keys."""
-    tasks = [Task(full.key, train_full, (full, out)) for full in fulls if not full.path(out).exists()]
+    tasks = [Task(full.key, train_full, (full, out)) for full in fulls if not is_intact(full.path(out))]
     tasks += [Task(cell.key, play, (cell, setting)) for cell, setting in work.items() if not finished(cell, setting)]
     failures: list[Failure] = []
     watcher.stage("rounds", _planned(work))

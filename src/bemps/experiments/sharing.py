@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from bemps.data import Dataset
+from bemps.data.checksums import is_intact
 from bemps.errors import InputError
 from bemps.experiments import encoding, material, plugins, sources
 from bemps.experiments.config import Config
@@ -14,10 +15,12 @@ from bemps.experiments.models import model
 from bemps.experiments.play import Setting, finished
 from bemps.experiments.progress import Watcher
 from bemps.experiments.workers import Task, run_tasks
+from bemps.members.hidden_store import remove_damaged
 
 
 def share(forms: set[tuple[str, str]], datasets: Mapping[str, Dataset], out: Path, jobs: int, watcher: Watcher) -> None:
-    """Write every dataset and every form of it that a model learns from."""
+    """Write every dataset and every form of it that a model learns from; what was damaged is written anew."""
+    material.load.cache_clear()  # it may map files that are replaced here
     for name, dataset in datasets.items():
         folder = material.folder_of(out, name)
         material.write(dataset, folder, sources.fingerprint(dataset))
@@ -36,7 +39,7 @@ def share_surprisal(config: Config, out: Path, jobs: int, watcher: Watcher) -> N
     if not any("surprisal" in plugins.entry(name, config.plugin).needs for name in config.strategies):
         return
     folders = [material.folder_of(out, source.name) for source in config.datasets]
-    missing = [folder for folder in folders if not (folder / material.SURPRISAL / "pool.npy").exists()]
+    missing = [folder for folder in folders if not is_intact(folder / material.SURPRISAL / "pool.npy")]
     tasks = [Task({"dataset": one.name, "encoder": "surprisal"}, encoding.write_surprisal, (one,)) for one in missing]
     _done("surprisal vectors", tasks, jobs, watcher)
 
@@ -56,6 +59,9 @@ def share_texts(work: Mapping[Cell, Setting], jobs: int, watcher: Watcher) -> No
         Task({"dataset": name, "encoder": f"below {top} layers" if top else "tokens"}, encoding.prepare, arguments)
         for (name, top), arguments in wanted.items()
     ]
+    for folder in {folder for folder, _, _ in wanted.values()}:
+        for store in ("tokens", "hidden"):
+            remove_damaged(material.cache_of(folder) / store)
     if tasks:
         _done("tokens and hidden states", tasks, jobs, watcher)
 

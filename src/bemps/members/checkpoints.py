@@ -7,13 +7,15 @@ that are whole.
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
 
+from bemps.data.checksums import digest_of_file
+from bemps.data.json_text import parse_object
 from bemps.errors import InputError
 
 Tensors = dict[str, torch.Tensor]
@@ -28,12 +30,14 @@ class Progress:
     epochs     one entry for each finished epoch
     weights    file of the best weights so far
     state      file of the last weights and of the optimiser; None once the training is done
+    digests    of the bytes of these files
     """
 
     identity: dict[str, Any]
     epochs: list[dict[str, Any]]
     weights: str
     state: str | None
+    digests: dict[str, str] = field(default_factory=dict)
 
 
 class Checkpoint:
@@ -42,13 +46,14 @@ class Checkpoint:
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         self._committed: set[str | None] = set()
+        self._digests: dict[str, str] = {}
 
     def read(self, identity: dict[str, Any]) -> Progress | None:
         """How far the training came; None if it has not begun. A folder of another training is refused."""
         path = self.folder / PROGRESS
         if not path.exists():
             return None
-        progress = Progress(**json.loads(path.read_text(encoding="utf-8")))
+        progress = self._parsed(path)
         if progress.identity != identity:
             raise InputError(
                 "checkpoint",
@@ -56,11 +61,24 @@ class Checkpoint:
                 got=f"{progress.identity} in {self.folder}",
                 fix="Give another folder, or delete this one.",
             )
-        self._committed = {progress.weights, progress.state}
+        self._committed, self._digests = {progress.weights, progress.state}, progress.digests
         return progress
+
+    def _parsed(self, path: Path) -> Progress:
+        try:
+            return Progress(**parse_object(path.read_text(encoding="utf-8"), str(path)))
+        except (TypeError, UnicodeDecodeError, OSError) as error:
+            raise self._damaged(str(error)) from error
+
+    def _damaged(self, got: str) -> InputError:
+        fix = "Delete the folder; the training starts again."
+        return InputError(f"checkpoint {self.folder}", expected="the files that were written", got=got, fix=fix)
 
     def tensors(self, name: str) -> Tensors:
         """The tensors of one file that the progress names."""
+        path = self.folder / name
+        if not path.is_file() or self._digests.get(name) != digest_of_file(path):
+            raise self._damaged(f"another {name}, or none")
         return load_file(self.folder / name)
 
     def write(
@@ -80,12 +98,14 @@ class Checkpoint:
         name = None if state is None else f"state-{len(epochs)}.safetensors"
         if state is not None and name is not None:
             self._save(name, state)
-        self._commit(Progress(identity, epochs, weights, name))
+        digests = {file: self._digests[file] for file in (weights, name) if file is not None}
+        self._commit(Progress(identity, epochs, weights, name, digests))
 
     def _save(self, name: str, tensors: Tensors) -> None:
         temporary = self.folder / f"{name}.part"
         save_file({key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}, temporary)
         os.replace(temporary, self.folder / name)
+        self._digests[name] = digest_of_file(self.folder / name)
 
     def _commit(self, progress: Progress) -> None:
         temporary = self.folder / f"{PROGRESS}.part"

@@ -1,8 +1,8 @@
 """What texts become, token by token, on disk and memory-mapped, found again by content: hidden states, token numbers.
 
 A folder holds segments: `NAME.npy`, the rows of some texts one after the other, (tokens, H) or (tokens,), and
-`NAME.json`, the keys of these texts and where each ends. The JSON appears last and in one step, so a segment is whole
-or absent, and processes that share the folder at worst write the same rows twice.
+`NAME.json`, the keys of these texts, where each ends, and the digest of the rows. The JSON appears last, in one step,
+so a segment is whole or absent, and processes that share the folder at worst write the same rows twice.
 """
 
 import hashlib
@@ -17,6 +17,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Shaped
 
+from bemps.data.checksums import digest_of_file
+from bemps.data.json_text import parse_object
 from bemps.types import Array
 
 SMALL = 2**20  # bytes
@@ -56,7 +58,8 @@ class HiddenStore:
         with open(temporary, "wb") as file:
             np.save(file, np.concatenate(rows))
         os.replace(temporary, self.folder / f"{name}.npy")
-        temporary.write_text(json.dumps({"keys": list(keys), "ends": ends}), encoding="utf-8")
+        index = {"keys": list(keys), "ends": ends, "digest": digest_of_file(self.folder / f"{name}.npy")}
+        temporary.write_text(json.dumps(index), encoding="utf-8")
         os.replace(temporary, self.folder / f"{name}.json")
         self._read_index(name)
 
@@ -73,3 +76,22 @@ class HiddenStore:
         starts = [0, *index["ends"][:-1]]
         for key, start, end in zip(index["keys"], starts, index["ends"], strict=True):
             self._places[key] = (name, start, end)
+
+
+def remove_damaged(folder: Path) -> None:
+    """Take away the segments whose rows are not those that were written: they are made anew when asked for."""
+    for index in folder.glob("*.json"):
+        if not _is_intact(index):
+            index.unlink()
+            index.with_suffix(".npy").unlink(missing_ok=True)
+
+
+def _is_intact(index: Path) -> bool:
+    """Whether an index is complete, and its segment has the bytes that it names."""
+    try:
+        record = parse_object(index.read_text(encoding="utf-8"), index.name)
+        name = hashlib.sha256("".join(record["keys"]).encode()).hexdigest()[:32]
+        ends_fit = len(record["ends"]) == len(record["keys"])
+        return name == index.stem and ends_fit and record["digest"] == digest_of_file(index.with_suffix(".npy"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
