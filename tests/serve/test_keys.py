@@ -29,9 +29,53 @@ def test_few_classes_have_a_digit_and_a_letter_of_their_name():
     assert assign(["bug", "feature", "question"]) == {"bug": ("1", "b"), "feature": ("2", "f"), "question": ("3", "q")}
 
 
-def test_letters_that_are_commands_are_left_to_them():
-    assert assign(["urgent", "spam"]) == {"urgent": ("1", "e"), "spam": ("2", "a")}
+def test_letters_that_are_commands_are_left_to_them_and_others_are_initials():
+    assert assign(["urgent", "spam"]) == {"urgent": ("1",), "spam": ("2",)}
     assert assign(["x", "y"]) == {"x": ("1",), "y": ("2", "y")}
+    assert assign(["not fair", "positive", "name change"])["name change"] == ("3", "c")
+
+
+@pytest.mark.parametrize(
+    ("classes", "keys"),
+    [
+        (["0", "1"], "01"),
+        ([str(number) for number in range(10)], "0123456789"),
+        (["other", "1", "2"], "312"),
+        (["0 none", "1: mild", "2 (bad)"], "012"),
+        (["-1", "0", "1"], "201"),
+        (["10", "20"], "12"),
+        (["2.5", "3D", "1"], "321"),
+    ],
+)
+def test_a_class_named_by_a_digit_has_that_digit(classes, keys):
+    assert [own[0] for own in assign(classes).values()] == list(keys)
+
+
+@given(names, st.integers(1, 90))
+def test_a_class_more_changes_no_key_of_another(classes, first):
+    before = assign(classes[:first])
+    after = assign(classes, {name: " ".join(keys) for name, keys in before.items()})
+    assert all(after[name] == keys for name, keys in before.items())
+    every = [key for own in after.values() for key in own]
+    singles, firsts = {key for key in every if len(key) == 1}, {key[0] for key in every if len(key) == 2}
+    assert len(set(every)) == len(every)
+    assert not singles & firsts
+    assert all(after.values())
+
+
+def test_two_keys_in_a_row_come_from_the_name():
+    keys = assign([*(f"class {number}" for number in range(30)), "loan", "phishing", "name change"])
+    assert [keys[name][0] for name in ("loan", "phishing", "name change")] == ["oa", "hi", "ch"]
+
+
+def test_the_keys_of_classes_made_before_are_those_they_had():
+    from bemps.serve.class_keys import new_keys, present_keys
+    from bemps.store import Class
+
+    classes = [Class("spam", None, 0), Class("Access", None, 1), Class("ham", "m", 2)]
+    assert present_keys(classes) == {"spam": "1 a", "Access": "2 c"}
+    assert new_keys(classes) == {"spam": "1", "Access": "2 a"}
+    assert present_keys([Class("0", None, 0), Class("1", None, 1)]) == {"0": "0", "1": "1"}
 
 
 @pytest.mark.parametrize("count", [3, 9, 12, 25, 26, 77, 150])

@@ -72,3 +72,14 @@ def test_seventy_seven_classes(store):
     store.answer("ann", "t0", "label", "class 74")
     assert len(store.classes()) == 77
     assert store.current()["t0"].label == "class 74"
+
+
+def test_keys_are_given_once_and_in_one_step(store):
+    store.set_key("bug", "1 b", "lead")
+    with pytest.raises(InputError, match="'b', the key of 'bug'"):
+        store.set_key("wish", "b", "lead")
+    store.give_keys(lambda classes: {known.name: f"{known.position + 1} {known.name[0]}" for known in classes})
+    assert [known.key for known in store.classes()] == ["1 b", "2 w"]
+    before = store.change_token()
+    store.give_keys(lambda classes: {known.name: "9" for known in classes})
+    assert store.change_token() == before

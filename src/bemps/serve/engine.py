@@ -18,7 +18,7 @@ from bemps.serve.board import Board, Origin, random_order
 from bemps.serve.clerk import Clerk
 from bemps.serve.desks import Desk, Offer
 from bemps.serve.insight import Insight
-from bemps.serve.keys import assign
+from bemps.serve.class_keys import keys_of, new_keys, present_keys
 from bemps.serve.lending import Lending
 from bemps.store import Answer, Class, Event, Item, Said, Store
 from bemps.store.words import ADD_CLASS, NOTE, RENAME_CLASS, SET_KEY
@@ -36,6 +36,7 @@ class Engine:
         self.store, self.where = store, where
         self.settings = store.settings
         self.clerk = Clerk(store)
+        self._start_keys()
         self.seen = store.change_token()
         self.board = self._board(np.random.default_rng([seed, self.seen]))
         self.classes: tuple[Class, ...] = store.classes()
@@ -149,7 +150,7 @@ class Engine:
         for item in self.board.note(fresh):
             self.board.settle(item, await self.read(lambda item=item: self.store.answers_of(item)))  # type: ignore[misc]
         if any(event.kind in CLASS_EVENTS for event in fresh):
-            self.classes = await self.read(self.store.classes)
+            self.classes = await self.clerk.run(self._classes_with_keys)
             self.classes_version = max(event.seq for event in fresh)
 
     # -- classes -----------------------------------------------------------------------------------------------------
@@ -159,7 +160,20 @@ class Engine:
         await self._look_around()
 
     def keys(self) -> dict[str, tuple[str, ...]]:
-        return assign([one.name for one in self.classes], {one.name: one.key for one in self.classes if one.key})
+        """The keys of every class, as they are recorded."""
+        return keys_of(self.classes)
+
+    def _classes_with_keys(self) -> tuple[Class, ...]:
+        if any(known.key is None for known in self.store.classes()):
+            self.store.give_keys(new_keys)
+        return self.store.classes()
+
+    def _start_keys(self) -> None:
+        """Keys are recorded at the first start; a project that was labelled before keeps those that people know."""
+        if not self.settings.get("keys_recorded"):
+            self.store.give_keys(present_keys if self.store.current() else new_keys)
+            self.store.set("keys_recorded", True)
+        self._classes_with_keys()
 
     # -- the model ---------------------------------------------------------------------------------------------------
 

@@ -1,12 +1,16 @@
-"""Which keys give which class: shown on the buttons, never a command, never two classes.
+"""Which keys give which class: shown on the buttons, never a command, never two classes, never changed by themselves.
 
-Up to 9 classes    a digit each, and a letter of the name where one is free
-10 to 25           digits, then letters
-more               digits for the first nine, two keys in a row for the others
-A key that a person chose comes before all of these.
+A class gets its keys once; they are kept in the project's log. A class that comes later takes what is free.
+
+named by a digit    that digit ("0", "3", "1 star")
+the first ten       the digit of their place, and where one is free an initial of the name
+up to 22 classes    after the digits a letter: an initial, one of the name, any
+more                after the digits two keys in a row, from the name where that is free
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 
 from bemps.errors import InputError
 
@@ -25,20 +29,49 @@ COMMANDS: Mapping[str, str] = {
     "/": "find a class by name",
     "?": "all keys",
 }
-DIGITS = "123456789"
+DIGITS = "1234567890"
 LETTERS = "".join(letter for letter in "abcdefghijklmnopqrstuvwxyz" if letter not in COMMANDS)
-SINGLES = DIGITS + "0" + LETTERS
+SINGLES = DIGITS + LETTERS
+SECOND = "abcdefghijklmnopqrstuvwxyz0123456789"
+RESERVE = 3  # letters that always stay free to begin a pair, so that a further class can have keys too
+MOST_SINGLES = len(SINGLES) - RESERVE
+OWN_DIGIT = re.compile(r"\d(?![\w.,])", re.ASCII)
 
 
-def assign(names: Sequence[str], chosen: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
-    """The keys of every class, the one to show first. A key of two characters means one after the other."""
-    wanted = {name: key for name, key in (chosen or {}).items() if name in names and key}
-    taken = set(wanted.values())
+def assign(names: Sequence[str], recorded: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
+    """Give keys to the classes that have none.
+
+    Parameters
+    ----------
+    names
+        All classes, in their order.
+    recorded
+        The keys that classes have already, separated by spaces. They stay as they are.
+
+    Returns
+    -------
+    dict
+        The keys of every class, the one to show first. A key of two characters means one after the other. A class
+        has no key where none is free.
+    """
+    keys = {name: tuple(own.split()) for name, own in (recorded or {}).items() if name in names and own}
+    new = [name for name in names if name not in keys]
+    digits = {name: DIGITS[row] for row, name in enumerate(names[: len(DIGITS)])}
+    for name in new:
+        _give(keys, name, name[0] if OWN_DIGIT.match(name) else "")
+    for name in new:
+        _give(keys, name, digits.get(name, ""))
+    for name in new:
+        _give(keys, name, _candidates(name, len(names), name in digits))
     if len(names) <= len(DIGITS):
-        return _digits_and_letters(names, wanted, taken)
-    if len(names) <= len(SINGLES):
-        return _singles(names, wanted, taken)
-    return _pairs(names, wanted, taken)
+        for name in new:
+            keys[name] += tuple(key for key in _initials(name) if _is_free(key, _used(keys)))[:1]
+    return {name: keys.get(name, ()) for name in names}
+
+
+def own_digits(names: Sequence[str]) -> bool:
+    """Whether any class is named by a digit."""
+    return any(OWN_DIGIT.match(name) for name in names)
 
 
 def check_key(key: str, name: str, keys: Mapping[str, Sequence[str]]) -> str:
@@ -55,62 +88,42 @@ def check_key(key: str, name: str, keys: Mapping[str, Sequence[str]]) -> str:
     return key
 
 
-def _digits_and_letters(names: Sequence[str], wanted: Mapping[str, str], taken: set[str]) -> dict[str, tuple[str, ...]]:
-    keys: dict[str, tuple[str, ...]] = {}
-    digits = [digit for digit in DIGITS if digit not in taken]
-    letters = set(LETTERS) - taken
-    for place, name in enumerate(names):
-        if name in wanted:
-            keys[name] = (wanted[name],)
-            continue
-        digit = DIGITS[place] if DIGITS[place] in digits else digits[-1]
-        letter = next((c for c in name.lower() if c in letters), "")
-        digits.remove(digit)
-        letters.discard(letter)
-        keys[name] = (digit, letter) if letter else (digit,)
-    return keys
+def _give(keys: dict[str, tuple[str, ...]], name: str, candidates: Sequence[str] | Iterator[str]) -> None:
+    """The first of the candidates that is free, to a class without a key."""
+    if name not in keys:
+        used = _used(keys)
+        keys |= {name: (key,) for key in islice((key for key in candidates if _is_free(key, used)), 1)}
 
 
-def _singles(names: Sequence[str], wanted: Mapping[str, str], taken: set[str]) -> dict[str, tuple[str, ...]]:
-    free = [key for key in SINGLES if key not in taken]
-    keys: dict[str, tuple[str, ...]] = {}
-    for name in names:
-        if name in wanted:
-            keys[name] = (wanted[name],)
-            continue
-        own = next((key for key in free if key in DIGITS), None)
-        own = own or next((c for c in name.lower() if c in free), None) or free[0]
-        free.remove(own)
-        keys[name] = (own,)
-    return keys
+def _used(keys: Mapping[str, Sequence[str]]) -> set[str]:
+    return {key for own in keys.values() for key in own}
 
 
-def _pairs(names: Sequence[str], wanted: Mapping[str, str], taken: set[str]) -> dict[str, tuple[str, ...]]:
-    """Digits for the first, then two letters: no letter is both a class of its own and the start of another."""
-    digits = [digit for digit in DIGITS if digit not in taken]
-    firsts = [letter for letter in LETTERS if letter not in taken]
-    used: set[str] = set()
-    keys: dict[str, tuple[str, ...]] = {}
-    for name in names:
-        if name in wanted:
-            keys[name] = (wanted[name],)
-        elif digits:
-            keys[name] = (digits.pop(0),)
-        else:
-            keys[name] = (_pair(name.lower(), firsts, used),)
-            used.add(keys[name][0])
-    return keys
+def _is_free(key: str, used: set[str]) -> bool:
+    if len(key) == 2:
+        return key not in used and key[0] not in used
+    if key in LETTERS and sum(letter not in used for letter in LETTERS) <= RESERVE:
+        return False
+    return key not in {other[0] for other in used}
 
 
-def _pair(name: str, firsts: Sequence[str], used: set[str]) -> str:
-    """Two letters that remind of the name: from it, in order, where they are free; else any."""
-    start = [letter for letter in name if letter in firsts]
-    then = [letter for letter in name if letter.isascii() and letter.isalpha()]
-    alphabet = "abcdefghijklmnopqrstuvwxyz0123456789"
-    tries = (a + b for first in (start, firsts) for second in (then[1:], alphabet) for a in first for b in second)
-    found = next((pair for pair in tries if pair not in used), None)
-    if found is None:
-        raise InputError(
-            "classes", expected=f"at most {len(firsts) * len(alphabet)}", got="more", fix="Merge some of them."
-        )
-    return found
+def _candidates(name: str, classes: int, early: bool) -> Iterator[str]:
+    """Keys for a class that could not have the digit of its place, the best first."""
+    letters = [letter for letter in name.lower() if letter in LETTERS]
+    singles = chain(_initials(name), letters, LETTERS) if classes <= MOST_SINGLES else ()
+    return chain(DIGITS if early else "", singles, DIGITS, _pairs(name.lower()))
+
+
+def _initials(name: str) -> list[str]:
+    return [word[0] for word in re.findall(r"\w+", name.lower()) if word[0] in LETTERS]
+
+
+def _pairs(name: str) -> Iterator[str]:
+    """Two different letters of the name in their order, from the start of a word where that can be; else any two."""
+    letters = [(at, letter) for at, letter in enumerate(name) if letter in SECOND]
+    begins = {match.start() for match in re.finditer(r"\w+", name)}
+    firsts = sorted((at not in begins, at, letter) for at, letter in letters if letter in LETTERS)
+    for _, at, first in firsts:
+        yield from (first + second for later, second in letters if later > at and second != first)
+    yield from (first + second for _, _, first in firsts for second in SECOND)
+    yield from (first + second for first in LETTERS for second in SECOND)

@@ -1,5 +1,7 @@
 """Classes are events too: added, renamed, given a key. Their numbers never change, so renaming renames history."""
 
+from collections.abc import Callable, Mapping, Sequence
+
 from bemps.errors import InputError, unknown_name
 from bemps.store import checked
 from bemps.store.decision import Decision
@@ -7,6 +9,7 @@ from bemps.store.log import Log
 from bemps.store.words import ADD_CLASS, RENAME_CLASS, SET_KEY, Class
 
 LONGEST_KEY = 20
+KeyChooser = Callable[[Sequence[Class]], Mapping[str, str]]  # from all classes to the keys of those without one
 
 
 def add(log: Log, name: str, annotator: str, key: str | None) -> Class:
@@ -39,7 +42,7 @@ def rename(log: Log, old: str, new: str, annotator: str) -> Class:
 
 
 def set_key(log: Log, name: str, key: str | None, annotator: str) -> Class:
-    """The key that answers a class."""
+    """The key that answers a class; several are separated by a space."""
     checked.name(annotator, "annotator")
     with log.deciding() as decision:
         place, known = _find(decision, name)
@@ -47,6 +50,17 @@ def set_key(log: Log, name: str, key: str | None, annotator: str) -> Class:
             _refuse_key(decision, key, place)
             decision.say(annotator, SET_KEY, class_id=place, label=name, note=key)
     return Class(name, key, place)
+
+
+def give_keys(log: Log, choose: KeyChooser, annotator: str) -> None:
+    """Keys for the classes that have none, chosen and recorded in one step, so that two servers cannot clash."""
+    checked.name(annotator, "annotator")
+    with log.deciding() as decision:
+        for name, key in choose(tuple(decision.state.classes)).items():
+            class_id, known = _find(decision, name)
+            if known.key is None and key:
+                _refuse_key(decision, key, class_id)
+                decision.say(annotator, SET_KEY, class_id=class_id, label=name, note=key)
 
 
 def _find(decision: Decision, name: str) -> tuple[int, Class]:
@@ -70,6 +84,7 @@ def _refuse_key(decision: Decision, key: str | None, own: int | None) -> None:
     if len(checked.name(key, "key")) > LONGEST_KEY:
         raise InputError("key", expected="the name of one key", got=repr(key), fix="Give a letter or digit.")
     for known in decision.state.classes:
-        if known.key == key and known.position != own:
-            got = f"{key!r}, the key of {known.name!r}"
+        shared = {*key.split()} & {*(known.key or "").split()}
+        if shared and known.position != own:
+            got = f"{min(shared)!r}, the key of {known.name!r}"
             raise InputError("key", expected="one that no other class has", got=got, fix="Choose another key.")

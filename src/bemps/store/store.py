@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from bemps.store import answering, checked, classes, leases, schema, searching
 from bemps.store.changing import Change, settings_rows, write_settings
+from bemps.store.classes import KeyChooser
 from bemps.store.database import Database, database_of
 from bemps.store.decision import Decision
 from bemps.store.items import Items
@@ -175,6 +176,10 @@ class Store:
     def set_key(self, name: str, key: str | None, annotator: str) -> Class:
         """The key that answers a class; no two classes share one."""
         return classes.set_key(self._log, name, key, annotator)
+
+    def give_keys(self, choose: KeyChooser, annotator: str = "bemps") -> None:
+        """Record keys for the classes that have none; `choose` gets all classes and returns the new keys by name."""
+        classes.give_keys(self._log, choose, annotator)
 
     # answers
 

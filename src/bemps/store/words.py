@@ -25,7 +25,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A class: its name now, the key that answers it (None: the page finds one), its place in the order."""
+    """A class: its name now, its place in the order, and the keys that answer it.
+
+    key  one key, or several with a space between them; None until the page has recorded some
+    """
 
     name: str
     key: str | None
