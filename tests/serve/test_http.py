@@ -104,7 +104,7 @@ def test_classes_are_added_renamed_and_given_keys(server):
         (item,) = ann.next()
         ann.answer(item["id"], "bug")
         added = ann.post("class", name="praise").json()["classes"]["list"]
-        assert added[-1] == {"name": "praise", "keys": ["4", "a"]}
+        assert added[-1] == {"id": 3, "name": "praise", "keys": ["4"]}
         assert ann.post("class/rename", old="bug", new="defect").status_code == 200
         assert stored(server)[item["id"]] == ("defect", "ann")
         assert ann.post("class/key", name="defect", key="k").json()["classes"]["list"][0]["keys"] == ["k"]
@@ -125,7 +125,8 @@ def test_search_browse_filter_and_open(server):
         assert "2 found" in page
         assert "&lt;b&gt;Eve" in page
         word = items[1]["text"].split()[-1].strip("?.")
-        assert items[1]["text"].replace("'", "&#39;") in ann.panel("labelled", q=word.upper())
+        marked = items[1]["text"].replace("'", "&#39;").replace(word, f"<mark>{word}</mark>")
+        assert marked in ann.panel("labelled", q=f" {word.upper()} ")
         assert "Nothing found" in ann.panel("labelled", q="no such words at all")
         told = ann.http.get("api/item", params={"id": items[0]["id"]}).json()
         assert (told["answer"]["label"], told["answer"]["note"]) == ("bug", "ask <b>Eve</b>")

@@ -70,7 +70,10 @@ async def _step(which: str, step: Step, annotator: str, engine: Engine) -> JSONR
         return JSONResponse({"item": None} | state_of(engine))
     event, was = moved
     item = await engine.item(str(event.item))
-    return JSONResponse({"item": as_json(item, engine), "was": was, "label": event.label} | state_of(engine))
+    answers = await engine.read(lambda: engine.store.answers_of(item.id))
+    note = next((own.note for own in answers if own.annotator == annotator), None)
+    step_back = {"item": as_json(item, engine), "was": was, "label": event.label, "note": note}
+    return JSONResponse(step_back | state_of(engine))
 
 
 @router.post("/class")

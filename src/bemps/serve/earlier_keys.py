@@ -27,7 +27,9 @@ def earlier_keys(names: Sequence[str], picked: Mapping[str, str]) -> dict[str, t
     return _pairs(names, own_key, taken)
 
 
-def _digits_and_letters(names: Sequence[str], own_key: Mapping[str, str], taken: set[str]) -> dict[str, tuple[str, ...]]:
+def _digits_and_letters(
+    names: Sequence[str], own_key: Mapping[str, str], taken: set[str]
+) -> dict[str, tuple[str, ...]]:
     keys: dict[str, tuple[str, ...]] = {}
     digits = [digit for digit in DIGITS if digit not in taken]
     letters = set(LETTERS) - taken
@@ -75,7 +77,7 @@ def _pairs(names: Sequence[str], own_key: Mapping[str, str], taken: set[str]) ->
 
 
 def _pair(name: str, firsts: Sequence[str], used: set[str]) -> str:
-    """Two letters that remind of the name: from it, in order, where they are free; else any; none where all are used."""
+    """Two letters that remind of the name: from it, where they are free; else any; none where all are used."""
     start = [letter for letter in name if letter in firsts]
     then = [letter for letter in name if letter.isascii() and letter.isalpha()]
     tries = (a + b for first in (start, firsts) for second in (then[1:], SECOND) for a in first for b in second)

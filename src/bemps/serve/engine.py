@@ -15,10 +15,10 @@ import numpy as np
 from bemps.errors import BempsError
 from bemps.serve.background import Background
 from bemps.serve.board import Board, Origin, random_order
+from bemps.serve.class_keys import keys_of, new_keys, present_keys
 from bemps.serve.clerk import Clerk
 from bemps.serve.desks import Desk, Offer
 from bemps.serve.insight import Insight
-from bemps.serve.class_keys import keys_of, new_keys, present_keys
 from bemps.serve.lending import Lending
 from bemps.store import Answer, Class, Event, Item, Said, Store
 from bemps.store.words import ADD_CLASS, NOTE, RENAME_CLASS, SET_KEY
@@ -26,6 +26,7 @@ from bemps.store.words import ADD_CLASS, NOTE, RENAME_CLASS, SET_KEY
 T = TypeVar("T")
 LOG = logging.getLogger("bemps.serve")
 TICK = 1.0  # seconds between looks at what happened beside this server
+PATIENCE = 3.0  # seconds that a panel waits for the model
 CLASS_EVENTS = (ADD_CLASS, RENAME_CLASS, SET_KEY)
 
 
@@ -177,13 +178,22 @@ class Engine:
 
     # -- the model ---------------------------------------------------------------------------------------------------
 
+    @property
+    def model_state(self) -> str:
+        """Whether there is a model: none (not asked for), starting, failed, or alive with an order."""
+        if self.settings.get("no_model"):
+            return "none"
+        if self.insight.state == "failed":
+            return "failed"
+        return "alive" if self.insight.orders else "starting"
+
     def learn(self, used_up: bool = False) -> None:
         """Ask for a new order when something changed since the last one, or when that is used up."""
         if not self.insight.alive or self.background.busy:
             return
         if (self.changes != self._learnt or used_up) and self.background.learn(self._appetite()):
             self._learnt = self.changes
-            self.insight.learning = True
+            self.insight.learns()
 
     def _used_up(self) -> bool:
         return not self.insight.exhausted and self.board.unasked(self.lending.out()) < 2 * max(1, len(self.desks))
@@ -195,7 +205,9 @@ class Engine:
     async def look(self, name: str) -> dict[str, object]:
         """What the model makes of an item; an unknown id is refused here, before it reaches the model's process."""
         await self.item(name)
-        return await self.background.look(name) or {}
+        if not self.insight.alive:  # it would answer after it has read all items
+            return {}
+        return await self.background.look(name, PATIENCE) or {}
 
     def _heard(self, message: dict[str, object]) -> None:
         if self.insight.hear(message):

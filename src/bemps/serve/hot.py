@@ -15,8 +15,9 @@ from bemps.serve.engine import Engine
 from bemps.serve.refusals import defect, refused
 from bemps.serve.viewing import as_json, state_of
 from bemps.store import Said
+from bemps.store.checked import LONGEST_NAME, LONGEST_NOTE
 
-Name = Annotated[str, Field(min_length=1, max_length=500)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 RequestId = Annotated[str, Field(min_length=8, max_length=100)]
 LOG = logging.getLogger("bemps.serve")
 Handler = Callable[[Request, str], Awaitable[Response]]
@@ -35,7 +36,7 @@ class Answered(BaseModel):
     item: Name
     kind: Literal["label", "skip", "unsure", "note", "clear"]
     label: Name | None = None
-    note: Annotated[str, Field(max_length=10_000)] | None = None
+    note: Annotated[str, Field(max_length=LONGEST_NOTE)] | None = None
     request: RequestId
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 MOST_POINTS = 300
 SAVE_EVERY = 15.0  # seconds
+SLOW = 10.0  # seconds of learning from which on the header says so: a word that changes with every label is a flicker
 
 
 class Insight:
@@ -27,6 +28,11 @@ class Insight:
         self.seconds = 0.0
         self.orders = 0
         self.unsaved_since: float | None = None
+        self.learning_since = 0.0
+
+    def learns(self) -> None:
+        """The model was asked for a new order."""
+        self.learning, self.learning_since = True, time.monotonic()
 
     def hear(self, message: dict[str, Any]) -> bool:
         """Take in a message; True where it brings a new order."""
@@ -77,7 +83,7 @@ class Insight:
         """For the pill in the header."""
         if self.state == "failed" or not self.alive:
             return {"state": self.state, "words": self.words}
-        if self.learning and labels:
+        if self.learning and labels and (not self.ready or time.monotonic() - self.learning_since > SLOW):
             return {"state": "learning", "words": "model is learning"}
         if not self.ready:
             return {"state": "ready", "words": "model starts once two classes have labels"}

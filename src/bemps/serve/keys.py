@@ -10,7 +10,7 @@ more                after the digits two keys in a row, from the name where that
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain
 
 from bemps.errors import InputError
 
@@ -92,7 +92,8 @@ def _give(keys: dict[str, tuple[str, ...]], name: str, candidates: Sequence[str]
     """The first of the candidates that is free, to a class without a key."""
     if name not in keys:
         used = _used(keys)
-        keys |= {name: (key,) for key in islice((key for key in candidates if _is_free(key, used)), 1)}
+        if free := next((key for key in candidates if _is_free(key, used)), ""):
+            keys[name] = (free,)
 
 
 def _used(keys: Mapping[str, Sequence[str]]) -> set[str]:

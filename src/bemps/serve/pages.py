@@ -1,10 +1,15 @@
 """HTML from the templates: everything escaped, nothing fetched from elsewhere."""
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from bemps.serve.people import LONGEST
+from bemps.store.checked import LONGEST_NAME, LONGEST_NOTE
 
 HERE = Path(__file__).parent
 STATIC, TEMPLATES = HERE / "static", HERE / "templates"
@@ -19,7 +24,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"percent": percent, "thousands": thousands, "short": short, "ago": ago}
+    made.filters |= {"percent": percent, "thousands": thousands, "short": short, "ago": ago, "excerpt": excerpt}
+    made.globals["lengths"] = {"name": LONGEST_NAME, "note": LONGEST_NOTE, "person": LONGEST}
     return made
 
 
@@ -41,6 +47,19 @@ def short(text: str, length: int = 160) -> str:
     """The beginning of a text, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def excerpt(text: str, needle: str = "", length: int = 160) -> Markup:
+    """The part of a text around the first occurrence of another, on one line, with every occurrence marked."""
+    line, words = " ".join(text.split()), " ".join(needle.split())
+    hit = re.search(re.escape(words), line, re.IGNORECASE) if words else None
+    start = max(0, hit.start() - length // 3) if hit and hit.end() > length else 0
+    part = ("…" if start else "") + short(line[start:], length)
+    if not hit:
+        return escape(part)
+    pieces = re.split(f"({re.escape(words)})", part, flags=re.IGNORECASE)
+    marked = (Markup("<mark>{}</mark>").format(piece) if row % 2 else escape(piece) for row, piece in enumerate(pieces))
+    return Markup("").join(marked)
 
 
 def ago(seconds: float) -> str:

@@ -10,12 +10,16 @@ from bemps.serve.answering import Annotator, TheEngine
 from bemps.serve.engine import Engine
 from bemps.serve.keys import COMMANDS
 from bemps.serve.pages import render
-from bemps.serve.progress import progress_of
+from bemps.serve.progress import counts_of, progress_of
 from bemps.serve.team import team_of
 
 router = APIRouter(prefix="/panel")
 PAGE = 30
 STATES = ("labelled", "skipped", "unsure", "noted", "answered", "unanswered", "disagreement")
+
+
+def has_images(engine: Engine) -> bool:
+    return engine.settings.get("kind") == "image"
 
 
 async def query_of(request: Request) -> QueryParams:
@@ -33,7 +37,7 @@ async def why(engine: TheEngine, query: Query) -> HTMLResponse:
     origin = _origin(engine, item)
     about = await _about(engine, item)
     named = {*about["others"], *about["near"]}
-    contents = {one.id: one.content for one in await engine.read(lambda: list(engine.store.items(named)))}
+    items = {other.id: other for other in await engine.read(lambda: list(engine.store.items(named)))}
     answers = await engine.read(engine.store.current)
     labels = {name: answers[name].label for name in about["near"] if name in answers}
     return HTMLResponse(
@@ -42,12 +46,13 @@ async def why(engine: TheEngine, query: Query) -> HTMLResponse:
             item=item,
             origin=origin,
             about=about,
-            contents=contents,
+            items=items,
             labels=labels,
             guess=about.get("guess") if query.get("guess") else None,
             asked=bool(query.get("guess")),
             ready=engine.insight.ready,
-            image=engine.settings.get("kind") == "image",
+            state=engine.model_state,
+            image=has_images(engine),
         )
     )
 
@@ -79,7 +84,7 @@ async def progress(engine: TheEngine, annotator: Annotator) -> HTMLResponse:
 
 @router.get("/labelled")
 async def labelled(engine: TheEngine, query: Query) -> HTMLResponse:
-    wanted: dict[str, Any] = {"text": query.get("q", "")[:500]}
+    wanted: dict[str, Any] = {"text": " ".join(query.get("q", "")[:500].split())}
     state, label = query.get("state", "answered"), query.get("label", "")
     offset = max(0, int(query.get("offset", "0"))) if query.get("offset", "0").isdigit() else 0
     wanted["state"] = state if state in STATES else "answered"
@@ -90,10 +95,26 @@ async def labelled(engine: TheEngine, query: Query) -> HTMLResponse:
         render(
             "labelled.html",
             page=found,
+            elsewhere=await _elsewhere(engine, wanted["text"], wanted["state"]),
+            image=has_images(engine),
             **{"text": wanted["text"], "state": wanted["state"], "label": wanted["label"] or "", "states": STATES},
             **{"classes": [one.name for one in engine.classes], "offset": offset, "size": PAGE},
         )
     )
+
+
+async def _elsewhere(engine: Engine, text: str, state: str) -> int:
+    """How many items that nobody has answered contain what was looked for among the answered."""
+    if not text or state == "unanswered":
+        return 0
+    return (await engine.read(lambda: engine.store.search(text, state="unanswered", limit=1))).total
+
+
+@router.get("/end")
+async def end(engine: TheEngine) -> HTMLResponse:
+    """What there is when nothing is left to ask."""
+    answers = await engine.read(engine.store.current)
+    return HTMLResponse(render("end.html", **counts_of(engine, answers)))
 
 
 @router.get("/guidelines")
@@ -116,5 +137,12 @@ async def classes(engine: TheEngine) -> HTMLResponse:
 async def team(engine: TheEngine, annotator: Annotator) -> HTMLResponse:
     told = await engine.read(lambda: team_of(engine.store))
     return HTMLResponse(
-        render("team.html", name=annotator, overlap=engine.board.overlap_share, classes=engine.classes, **told)
+        render(
+            "team.html",
+            name=annotator,
+            image=has_images(engine),
+            overlap=engine.board.overlap_share,
+            classes=engine.classes,
+            **told,
+        )
     )

@@ -12,6 +12,23 @@ WIDTH, HEIGHT, LEFT, BOTTOM = 350.0, 130.0, 44.0, 20.0
 
 def progress_of(engine: Engine, annotator: str, answers: dict[str, Answer]) -> dict[str, Any]:
     """Everything that the panel shows."""
+    return counts_of(engine, answers) | {
+        "speed": 60 * engine.desk(annotator).speed,
+        "team_speed": 60 * sum(desk.speed for desk in engine.desks.values()),
+        "people": sum(desk.speed > 0 for desk in engine.desks.values()),
+        "curve": curve(engine.insight.curve),
+        "audit": engine.insight.last.get("audit"),
+        "audit_share": engine.board.audit_share,
+        "advice": advice_of(engine.insight.last),
+        "before_model": engine.model_state,
+        "model": engine.insight.model,
+        "state": engine.insight.told(engine.labels)["words"],
+        "seconds": engine.insight.seconds,
+    }
+
+
+def counts_of(engine: Engine, answers: dict[str, Answer]) -> dict[str, Any]:
+    """How many labels there are, in all and of each class."""
     counts = Counter(answer.label for answer in answers.values() if answer.label is not None)
     kinds = Counter(answer.kind for answer in answers.values())
     most = max(counts.values(), default=0)
@@ -21,16 +38,6 @@ def progress_of(engine: Engine, annotator: str, answers: dict[str, Answer]) -> d
         "classes": [(one.name, counts[one.name], counts[one.name] / most if most else 0.0) for one in engine.classes],
         "skipped": kinds["skip"],
         "unsure": kinds["unsure"],
-        "speed": 60 * engine.desk(annotator).speed,
-        "team_speed": 60 * sum(desk.speed for desk in engine.desks.values()),
-        "people": sum(desk.speed > 0 for desk in engine.desks.values()),
-        "curve": curve(engine.insight.curve),
-        "audit": engine.insight.last.get("audit"),
-        "audit_share": engine.board.audit_share,
-        "advice": advice_of(engine.insight.last),
-        "model": engine.insight.model,
-        "state": engine.insight.told(engine.labels)["words"],
-        "seconds": engine.insight.seconds,
     }
 
 

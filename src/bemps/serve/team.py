@@ -15,11 +15,11 @@ def team_of(store: Store) -> dict[str, Any]:
     answers = [answer for answer in store.answers() if answer.kind == LABEL and answer.annotator != SOURCE]
     counts = Counter(answer.annotator for answer in answers)
     differ = store.disagreements()
-    contents = {item.id: item.content for item in store.items([one.item for one in differ[:SHOWN]])}
+    items = {item.id: item for item in store.items([one.item for one in differ[:SHOWN]])}
     return {
         "people": counts.most_common(),
         "agreement": _agreement(store) if len(counts) > 1 else None,
-        "differ": [(one, contents[one.item]) for one in differ[:SHOWN]],
+        "differ": [(one, items[one.item]) for one in differ[:SHOWN]],
         "differing": len(differ),
     }
 

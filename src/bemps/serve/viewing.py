@@ -121,7 +121,7 @@ def classes_of(engine: Engine) -> dict[str, Any]:
     keys = engine.keys()
     return {
         "version": engine.classes_version,
-        "list": [{"name": one.name, "keys": keys[one.name]} for one in engine.classes],
+        "list": [{"id": one.position, "name": one.name, "keys": keys[one.name]} for one in engine.classes],
     }
 
 

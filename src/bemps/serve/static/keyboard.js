@@ -1,29 +1,40 @@
 // One key is one answer. Keys in text fields, with modifiers, or switched off for screen readers, are left alone.
+// Space never answers: it scrolls the item, also where a click has left the focus on a button.
 
 const PAIR_WAIT = 2500; // milliseconds for the second key of a pair
 const OFF = "bemps-keys-off";
+const PAGE = 0.85; // of the visible height
+const SCROLLS = { " ": PAGE, PageDown: PAGE, PageUp: -PAGE, ArrowDown: 0.12, ArrowUp: -0.12, End: Infinity, Home: -Infinity };
 
 export class Keyboard {
-  constructor({ label, command, pending }) {
-    Object.assign(this, { label, command, pending, names: new Map(), firsts: new Set(), first: "", timer: 0 });
+  constructor({ label, command, pending, moved, content }) {
+    Object.assign(this, { label, command, pending, moved, content, names: new Map(), firsts: new Set(), first: "", timer: 0 });
+    this.unsafe = new Set(); // keys that mean another class than a moment ago: the first press only says so
     document.addEventListener("keydown", (event) => this.pressed(event));
+    document.addEventListener("keyup", (event) => { if (event.key === " " && this.answers(event.target)) event.preventDefault(); });
+    this.sign();
   }
 
-  learn(classes) {
+  learn(classes, moved = []) {
+    for (const key of moved) this.unsafe.add(key);
     this.names = new Map(classes.flatMap(({ name, keys }) => keys.map((key) => [key, name])));
     this.firsts = new Set([...this.names.keys()].filter((key) => key.length > 1).map((key) => key[0]));
   }
 
   get off() { return localStorage.getItem(OFF) === "yes"; }
 
-  set off(value) { localStorage.setItem(OFF, value ? "yes" : "no"); }
+  set off(value) { localStorage.setItem(OFF, value ? "yes" : "no"); this.sign(); }
+
+  sign() { document.body.classList.toggle("keys-off", this.off); }
 
   pressed(event) {
     if (event.key === "Escape") { this.hold(""); this.command("escape", event); return; }
     if (event.ctrlKey || event.metaKey) { this.withControl(event); return; }
-    if (event.altKey || event.repeat || event.isComposing || isField(event.target) || this.off) return;
+    if (event.altKey || event.isComposing || isField(event.target)) return;
+    if (event.key in SCROLLS) { this.scroll(event); return; }
+    if (event.repeat || this.off) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : "";
-    if (!key || key === " ") return;
+    if (!key) return;
     if (this.used(this.first + key, key, event)) event.preventDefault();
   }
 
@@ -36,8 +47,23 @@ export class Keyboard {
 
   answer(keys) {
     if (!this.names.has(keys)) return false;
-    this.label(this.names.get(keys));
+    if (this.unsafe.delete(keys)) this.moved(keys, this.names.get(keys));
+    else this.label(this.names.get(keys));
     return true;
+  }
+
+  // the buttons that answer; with single keys off, Space presses them as everywhere
+  answers(target) { return !this.off && Boolean(target.closest?.(".class, [data-do]")); }
+
+  scroll(event) {
+    const here = this.answers(event.target);
+    if (!here && ![document.body, this.content].includes(event.target)) return;
+    const { scrollHeight, clientHeight } = this.content;
+    if (here && event.key === " ") event.preventDefault();
+    if (scrollHeight <= clientHeight + 1) return;
+    event.preventDefault();
+    const share = SCROLLS[event.key] * (event.key === " " && event.shiftKey ? -1 : 1);
+    this.content.scrollTop += Number.isFinite(share) ? share * clientHeight : Math.sign(share) * scrollHeight;
   }
 
   hold(key) {

@@ -3,9 +3,10 @@
 import { Keyboard } from "./keyboard.js";
 import { newId, Outbox } from "./outbox.js";
 import { Panels } from "./panels.js";
-import { get, post } from "./post.js";
+import { classChanges } from "./changes.js";
+import { fragment, get, post } from "./post.js";
 import { Queue } from "./queue.js";
-import { filterClasses, markAnswer, say, showBanner, showClasses, showItem, showNote, showPending, showSaved } from "./show.js";
+import { filterClasses, markAnswer, say, showBanner, showClasses, showItem, showMore, showNote, showNotice, showPending, showSaved } from "./show.js";
 
 const find = (id) => document.getElementById(id);
 const project = JSON.parse(find("project").textContent);
@@ -13,6 +14,7 @@ const POLL = 3; // seconds between looks at what others and the model do
 const problems = { send: "", fetch: "", refused: "" };
 let classes = [];
 let announced = "";
+let hits = []; // unanswered items of a search, to be gone through one after the other
 
 const outbox = new Outbox(`bemps-outbox ${project.id} ${project.annotator}`, {
   saved: (letter, reply) => savedLetter(letter, reply),
@@ -22,15 +24,21 @@ const outbox = new Outbox(`bemps-outbox ${project.id} ${project.annotator}`, {
 const queue = new Queue({
   unsent: () => outbox.items,
   show: (item) => shown(item),
-  trouble: (error) => { problems.fetch = error.message; showTrouble(); },
+  trouble: (error) => { problems.fetch = error.message; showTrouble(); if (!queue.current) shown(null); },
   fetched: (reply) => { problems.fetch = ""; told(reply); showTrouble(); },
 });
-const panels = new Panels({ item: () => (queue.current ? queue.current.id : ""), act });
-const keyboard = new Keyboard({ label, command, pending: showPending });
+const panels = new Panels({ item: () => (queue.current ? queue.current.id : ""), act, filled });
+const keyboard = new Keyboard({ label, command, pending: showPending, moved: movedKey, content: find("content") });
 
 // -- answers --------------------------------------------------------------------------------------------------------
 
-function label(name) { answer({ kind: "label", label: name }, name); }
+function label(name, event) {
+  answer({ kind: "label", label: name }, name);
+  backToItem(event);
+}
+
+// after a click the keys belong to the item again; who walks by Tab and Enter stays where they are
+function backToItem(event) { if (event && event.detail > 0) find("content").focus({ preventScroll: true }); }
 
 function answer(said, words) {
   const item = queue.current;
@@ -40,8 +48,14 @@ function answer(said, words) {
   showSaved(`${words} …`, "waiting");
   flash(said.label);
   clearFinder();
-  queue.next();
+  if (item.old && hits.length) nextHit(); else queue.next();
   showTrouble();
+}
+
+async function nextHit() {
+  queue.leave();
+  while (hits.length) if (await openItem(hits.shift(), true)) return;
+  queue.next();
 }
 
 function savedLetter(letter, reply) {
@@ -50,6 +64,7 @@ function savedLetter(letter, reply) {
   else if (letter.path === "api/answer") showSaved(`${letter.body.label || letter.body.kind} · saved`, "done");
   if (letter.path === "api/undo" || letter.path === "api/redo") stepped(letter.path.slice(4), reply);
   queue.fill();
+  panels.answersChanged();
 }
 
 function stepped(what, reply) {
@@ -57,7 +72,7 @@ function stepped(what, reply) {
   const was = reply.was || "answer";
   showSaved(`${what}: ${was}`, "done");
   announced = `${what}: ${was}`;
-  if (what === "undo") queue.put(reply.item, { old: false, label: reply.label, words: `Taken back: ${was}` });
+  if (what === "undo") queue.put({ ...reply.item, note: reply.note }, { old: false, label: reply.label, words: `Taken back: ${was}` });
   else { queue.forget(reply.item.id); say(`Redone: ${was}.`); }
 }
 
@@ -78,13 +93,29 @@ function note(text) {
 // -- what is seen ---------------------------------------------------------------------------------------------------
 
 function shown(item) {
-  showItem(item, queue.over);
+  const over = !item && queue.over;
+  showItem(item, over ? "Everything is answered. Thank you!" : waitingWords());
+  document.body.classList.toggle("over", over);
+  if (over) showEnd();
   markAnswer(item ? item.label : null);
   find("note-form").hidden = true;
   if (item) say(`${announced ? `${announced}. ` : ""}Next: ${(item.text || "").slice(0, 400)}`);
-  else if (queue.over) say("Everything is answered.");
+  else if (over) say("Everything is answered.");
   announced = "";
   panels.itemChanged();
+}
+
+function waitingWords() {
+  return problems.fetch
+    ? "The items that were here are answered, and your answers are kept in this browser. More come when the server can be reached."
+    : "One moment, looking for the next item …";
+}
+
+async function showEnd() {
+  try {
+    const html = await fragment("panel/end");
+    if (!queue.current && queue.over) find("content").innerHTML = html; // made by the server's templates
+  } catch { /* the sentence that is there says enough */ }
 }
 
 function told(reply) {
@@ -100,10 +131,17 @@ function told(reply) {
 function learnClasses(given) {
   project.classes_version = given.version;
   if (JSON.stringify(given.list) === JSON.stringify(classes)) return;
+  const { words, moved } = classChanges(classes, given.list);
   classes = given.list;
   showClasses(classes, label);
-  keyboard.learn(classes);
+  keyboard.learn(classes, moved);
+  if (words) { showNotice(words); say(words); }
   markAnswer(queue.current ? queue.current.label : null);
+}
+
+function movedKey(key, name) {
+  showNotice(`Key ${key} means ${name} now. Press it again to label.`);
+  say(`Key ${key} means ${name} now. Press it again to label.`);
 }
 
 function showTrouble() {
@@ -140,8 +178,8 @@ async function refreshState() {
 // -- commands -------------------------------------------------------------------------------------------------------
 
 const commands = {
-  u: () => outbox.add("api/undo", {}),
-  r: () => outbox.add("api/redo", {}),
+  u: () => step("undo"),
+  r: () => step("redo"),
   s: () => answer({ kind: "skip" }, "skipped"),
   x: () => answer({ kind: "unsure" }, "unsure"),
   n: () => toggleNote(),
@@ -154,6 +192,11 @@ const commands = {
   "?": () => panels.toggle("keys"),
   "/": () => { if (!find("finder").hidden) find("find").focus(); },
 };
+function step(what) {
+  showSaved(what === "undo" ? "taking back …" : "bringing back …", "waiting"); // also while the server is away
+  outbox.add(`api/${what}`, {});
+}
+
 const byName = { skip: "s", unsure: "x", note: "n", undo: "u", redo: "r" };
 
 function command(key, event) {
@@ -167,7 +210,7 @@ function escape(event) {
   if (!find("note-form").hidden) toggleNote(false);
   else if (event.target === find("find")) { clearFinder(); find("content").focus(); }
   else if (problems.refused) { problems.refused = ""; showTrouble(); }
-  else panels.close();
+  else if (!panels.close()) showNotice("");
 }
 
 function toggleNote(open = find("note-form").hidden) {
@@ -184,16 +227,33 @@ async function guess() {
   panels.refresh("guess=1");
 }
 
-async function openItem(id) {
+// whether it is on show now; `open`: only an item that nobody has answered meanwhile
+async function openItem(id, open = false) {
   try {
     const { item, answer: given } = await get(`api/item?id=${encodeURIComponent(id)}`);
+    if (open && given && given.kind !== "note") return false;
     const words = given && given.label ? `Labelled ${given.label}. Another key changes it.` : given ? `Answered: ${given.kind}.` : "";
     queue.put({ ...item, note: given && given.note }, { old: true, label: given && given.label, words });
     find("content").focus({ preventScroll: true });
     if (matchMedia("(max-width: 60rem)").matches) panels.close();
+    return true;
   } catch (error) {
     showBanner(error.message);
+    return false;
   }
+}
+
+// an item of a list; after an unanswered one come the unanswered ones below it
+function openHit(button) {
+  const rest = [...document.querySelectorAll("#panel [data-unanswered]")];
+  hits = button.matches("[data-unanswered]") ? rest.slice(rest.indexOf(button) + 1).map((one) => one.dataset.item) : [];
+  return openItem(button.dataset.item);
+}
+
+// what the server cannot know when it makes a panel
+function filled(panel) {
+  const box = panel.querySelector("#keys-off");
+  if (box) box.checked = keyboard.off;
 }
 
 function clearFinder() {
@@ -205,7 +265,7 @@ function clearFinder() {
 // what panels ask for
 async function act(name, values, source) {
   const tasks = {
-    "open-item": () => openItem(values.item),
+    "open-item": () => openHit(source),
     "guess": () => guess(),
     "keys-off": () => { keyboard.off = values.off; },
     "page": () => panels.refresh(values.query),
@@ -235,8 +295,14 @@ function complain(source, words) {
 // -- start ----------------------------------------------------------------------------------------------------------
 
 for (const button of document.querySelectorAll("[data-do]")) {
-  button.addEventListener("click", () => commands[byName[button.dataset.do]]());
+  button.addEventListener("click", (event) => {
+    commands[byName[button.dataset.do]]();
+    if (find("note-form").hidden) backToItem(event);
+  });
 }
+find("notice-close").addEventListener("click", () => showNotice(""));
+find("content").addEventListener("scroll", showMore, { passive: true });
+new ResizeObserver(showMore).observe(find("content"));
 find("content").addEventListener("dblclick", zoom);
 find("note-form").addEventListener("submit", (event) => { event.preventDefault(); note(find("note").value.trim()); toggleNote(false); });
 find("note-cancel").addEventListener("click", () => toggleNote(false));

@@ -3,10 +3,12 @@
 import { fragment } from "./post.js";
 
 const REFRESH = 4; // seconds, for panels that tell how things go
+const TYPING = 250, SETTLE = 150; // milliseconds: after the last letter of a search; after the last of several answers
+const OF_ANSWERS = ["labelled", "team"];
 
 export class Panels {
-  constructor({ item, act }) {
-    Object.assign(this, { item, act, open: "", opener: null });
+  constructor({ item, act, filled }) {
+    Object.assign(this, { item, act, filled, open: "", opener: null });
     this.place = document.getElementById("panel");
     this.content = document.getElementById("panel-content");
     for (const button of document.querySelectorAll("[data-panel]")) {
@@ -16,6 +18,7 @@ export class Panels {
     this.content.addEventListener("submit", (event) => this.submitted(event));
     this.content.addEventListener("click", (event) => this.clicked(event));
     this.content.addEventListener("change", (event) => this.changed(event));
+    this.content.addEventListener("input", (event) => this.typed(event));
     setInterval(() => { if (this.open === "progress" && !document.hidden) this.refresh(); }, REFRESH * 1000);
   }
 
@@ -24,7 +27,7 @@ export class Panels {
     this.open = name;
     this.opener = opener || document.activeElement;
     this.query = "";
-    this.content.replaceChildren();
+    this.content.replaceChildren(moment());
     this.place.hidden = false;
     document.body.classList.add("with-panel");
     this.mark();
@@ -51,6 +54,12 @@ export class Panels {
   // what depends on the item on show
   itemChanged() { if (this.open === "why") this.refresh(); }
 
+  // what depends on answers
+  answersChanged() {
+    clearTimeout(this.settling);
+    if (OF_ANSWERS.includes(this.open)) this.settling = setTimeout(() => { if (OF_ANSWERS.includes(this.open)) this.refresh(); }, SETTLE);
+  }
+
   async refresh(query = this.query) {
     const name = this.open;
     if (!name) return;
@@ -66,12 +75,16 @@ export class Panels {
 
   fill(html) {
     const field = document.activeElement;
-    const kept = field && this.content.contains(field) && field.id ? [field.id, field.selectionStart] : null;
+    const typing = field && this.content.contains(field) && field.id ? { id: field.id, value: field.value, at: field.selectionStart } : null;
     this.content.innerHTML = html; // made by the server's templates, where every value is escaped
+    this.filled(this.content);
     const title = this.content.querySelector("h2");
     this.place.setAttribute("aria-label", title ? title.textContent : "Panel");
-    const again = kept && document.getElementById(kept[0]);
-    if (again) { again.focus(); if (kept[1] !== null && kept[1] !== undefined) again.setSelectionRange?.(kept[1], kept[1]); }
+    const again = typing && document.getElementById(typing.id);
+    if (!again) return;
+    again.focus();
+    if (again.type === "search") again.value = typing.value; // letters that came while the server looked
+    if (typing.at !== null && typing.at !== undefined) again.setSelectionRange?.(typing.at, typing.at);
   }
 
   failed(error) {
@@ -82,7 +95,7 @@ export class Panels {
   }
 
   clicked(event) {
-    const button = event.target.closest("[data-act]");
+    const button = event.target.closest("button[data-act]"); // a form has its own turn when it is submitted
     if (button) this.act(button.dataset.act, button.dataset, button);
   }
 
@@ -94,9 +107,23 @@ export class Panels {
     else this.act(form.dataset.act, { ...form.dataset, ...values }, form);
   }
 
+  typed(event) {
+    const form = event.target.type === "search" && event.target.closest("form[data-search]");
+    clearTimeout(this.typing);
+    if (form) this.typing = setTimeout(() => { if (form.isConnected) form.requestSubmit(); }, TYPING);
+  }
+
   changed(event) {
     const form = event.target.closest("form[data-search]");
-    if (form) form.requestSubmit();
+    if (form && event.target.type !== "search") form.requestSubmit();
     else if (event.target.dataset.act === "keys-off") this.act("keys-off", { off: event.target.checked }, event.target);
   }
+}
+
+// seen only where the answer takes long
+function moment() {
+  const words = document.createElement("p");
+  words.className = "quiet soon";
+  words.textContent = "One moment …";
+  return words;
 }

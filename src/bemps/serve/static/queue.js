@@ -19,6 +19,13 @@ export class Queue {
     this.fill();
   }
 
+  // the item on show is answered, and what comes next is not from here
+  leave() {
+    if (this.current) this.gone.add(this.current.id);
+    this.current = null;
+    this.show(null);
+  }
+
   // show this item now; the one on show comes after it
   put(item, current) {
     if (this.current && this.current.id !== item.id && !this.current.old) this.ahead.unshift(this.current);

@@ -2,7 +2,7 @@
 
 const find = (id) => document.getElementById(id);
 
-export function showItem(item, over) {
+export function showItem(item, words) {
   const place = find("content");
   place.replaceChildren();
   place.classList.remove("zoomed");
@@ -11,10 +11,16 @@ export function showItem(item, over) {
   place.dir = "auto";
   showNote(item && item.note);
   showEarlier(item);
-  if (!item) { place.textContent = over ? "Everything is answered. Thank you!" : "One moment, looking for the next item …"; return; }
-  place.dataset.item = item.id;
-  if (item.image) place.append(picture(item)); else place.textContent = item.text;
+  if (item) place.dataset.item = item.id;
+  if (item && item.image) place.append(picture(item)); else place.textContent = item ? item.text : words;
   place.scrollTop = 0;
+  requestAnimationFrame(showMore);
+}
+
+// whether there is more of the item below what is seen
+export function showMore() {
+  const { scrollHeight, scrollTop, clientHeight } = find("content");
+  find("more").hidden = scrollHeight - scrollTop - clientHeight < 8;
 }
 
 function picture(item) {
@@ -39,18 +45,39 @@ export function showClasses(classes, label) {
   const many = classes.length > 9;
   find("finder").hidden = !many;
   find("classes").classList.toggle("many", many);
+  find("main").classList.toggle("wide", classes.length > 20);
   find("classes").replaceChildren(...classes.map(({ name, keys }) => {
     const button = document.createElement("button");
     button.className = "class";
     button.dataset.label = name;
-    const words = document.createElement("span");
-    words.textContent = name;
-    words.dir = "auto";
-    button.append(keyCap(keys[0]), words, ...keys.slice(1).map((key) => keyCap(key, "other")));
+    button.append(...keys.slice(0, 1).map((key) => keyCap(key)), ...named(name, keys[1]));
     button.setAttribute("aria-keyshortcuts", keys.filter((key) => key.length === 1).join(" "));
-    button.addEventListener("click", () => label(name));
+    button.addEventListener("click", (event) => label(name, event));
     return button;
   }));
+  find("classes").style.setProperty("--longest", `${Math.ceil(widest(classes))}px`);
+}
+
+// the width of the longest word, so that the columns can be wide enough for it
+function widest(classes) {
+  const ruler = document.createElement("canvas").getContext("2d");
+  const button = find("classes").querySelector("span");
+  if (button) ruler.font = getComputedStyle(button).font;
+  return Math.max(0, ...classes.flatMap(({ name }) => name.split(/\s+/)).map((word) => ruler.measureText(word).width));
+}
+
+// the name, with the letter that is its second key underlined; a cap of its own where the name does not have it
+function named(name, key) {
+  const words = document.createElement("span");
+  words.dir = "auto";
+  words.textContent = name;
+  if (!key) return [words];
+  const at = name.toLowerCase().search(new RegExp(`\\b${key}|${key}`));
+  if (at < 0) return [words, keyCap(key, "other")];
+  const letter = document.createElement("u");
+  letter.textContent = name[at];
+  words.replaceChildren(name.slice(0, at), letter, name.slice(at + 1));
+  return [words];
 }
 
 function keyCap(key, kind = "") {
@@ -85,7 +112,7 @@ export function filterClasses(text) {
 export function showPending(key) {
   find("pending").textContent = key ? `${key} …` : "";
   for (const button of document.querySelectorAll("#classes .class")) {
-    const cap = button.querySelector("kbd").textContent;
+    const cap = button.querySelector("kbd")?.textContent || "";
     button.classList.toggle("faint", Boolean(key) && !(cap.length > 1 && cap[0] === key));
   }
 }
@@ -94,6 +121,11 @@ export function showBanner(words) {
   const banner = find("banner");
   banner.hidden = !words;
   if (banner.textContent !== words) banner.textContent = words || "";
+}
+
+export function showNotice(words) {
+  find("notice").hidden = !words;
+  find("notice-words").textContent = words;
 }
 
 export function showSaved(words, kind) {
