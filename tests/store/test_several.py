@@ -3,8 +3,12 @@
 import time
 
 import pytest
+from filling import fill
+from sqlalchemy import event
 
 from bemps import InputError
+from bemps.store.database import Database
+from bemps.store.leases import LONGEST
 
 ALL = [f"t{i}" for i in range(10)]
 
@@ -69,10 +73,60 @@ def test_overlap_asks_exactly_two(store):
 
 
 def test_lease_refuses_nonsense(store):
-    for arguments in ((ALL, -1, 60), (ALL, 1, 0), (["t99"], 1, 60)):
+    for arguments in ((ALL, -1, 60), (ALL, 1, 0), (["t99"], 1, 60), (ALL, 1, LONGEST + 1)):
         with pytest.raises(InputError):
             store.lease("ann", *arguments)
     assert store.lease("ann", ALL, 0, 60) == []
+
+
+@pytest.mark.parametrize("wrong", [3 * 86400, 365 * 86400, 2 * LONGEST])
+def test_leases_of_a_clock_that_was_ahead_lock_nothing(store, opened, monkeypatch, wrong):
+    right = Database.now
+    with monkeypatch.context() as ahead:
+        ahead.setattr(Database, "now", lambda self, connection: right(self, connection) + int(wrong * 1e6))
+        assert store.lease("ann", ALL, 8, LONGEST) == ALL[:8]
+        assert len(opened().leases()) == 8
+    assert opened().leases() == {}
+    assert store.lease("bob", ALL, 10, 60) == ALL  # nothing is locked for as long as the clock was wrong
+    assert set(opened().leases().values()) == {frozenset({"bob"})}
+
+
+def test_what_is_leased_to_others_is_not_read_with_every_answer(opened):
+    """An answer costs the same however many items people have in hand."""
+    store = opened(create=True)
+    fill(store, 3_000)
+    for who in range(30):
+        store.lease(f"p{who}", [f"t{i}" for i in range(100 * who, 100 * who + 100)], 100, 600)
+    read = []
+
+    @event.listens_for(store._database.engine, "after_cursor_execute")
+    def count(connection, cursor, statement, *_):
+        if "leases" in statement and statement.lstrip().upper().startswith("SELECT"):
+            read.append(statement)
+
+    store.answer("p0", "t0", "label", "bug")
+    assert read == []
+    assert store.lease("p31", ["t1", "t0", "t101"], 3, 60) == []
+    assert len(read) == 1
+    assert "WHERE" in read[0]
+    assert len(store.leases()) == 2_999
+
+
+def test_many_leases_are_taken_renewed_and_given_back_in_one_transaction(store):
+    """Threads share transactions: give back, take and give back again must end where the last one left it."""
+    with store._log.deciding() as decision:
+        book, now = decision.leases, decision.now
+        book.give_back("t0", "ann")
+        book.take("t0", "ann", now + 60_000_000)
+        book.take("t1", "ann", now + 60_000_000)
+        book.give_back("t1", "ann")
+        assert book.holders("t0", now) == {"ann"}
+        assert book.holders("t1", now) == set()
+    assert store.leases() == {"t0": frozenset({"ann"})}
+    with store._log.deciding() as decision:
+        decision.leases.give_back("t0", "ann")
+        assert decision.leases.holders("t0", decision.now) == set()
+    assert store.leases() == {}
 
 
 def test_majority_then_the_latest(store):

@@ -14,10 +14,12 @@ from typing import Any
 
 from bemps.serve.board import Ask
 from bemps.store import Item
+from bemps.store.leases import LONGEST
 
-LEASE = 900.0  # seconds
+LEASE = LONGEST
 RENEW = LEASE / 3
 LEAST, MOST = 3, 40  # items on a shelf
+MOST_HELD = 100  # items in one person's browser: no page asks for as many
 QUICK = 3.0  # answers per second, more than people read: such a shelf is used up before a new order could reach it
 
 
@@ -54,7 +56,7 @@ class Desk:
         self.seen_at = time.monotonic()
         again = [offer for item, offer in self.held.items() if item not in have][:n]
         fresh: list[Offer] = []
-        while self.shelf and len(again) + len(fresh) < n:
+        while self.shelf and len(again) + len(fresh) < n and len(self.held) + len(fresh) < MOST_HELD:
             offer = self.shelf.popleft()
             if is_open(offer.item.id):  # a lease may have lapsed, and somebody else answered
                 fresh.append(offer)

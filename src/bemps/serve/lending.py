@@ -11,7 +11,7 @@ from itertools import islice
 
 from bemps.serve.board import Ask, Board
 from bemps.serve.clerk import Clerk
-from bemps.serve.desks import LEASE, QUICK, RENEW, Desk, Offer
+from bemps.serve.desks import LEASE, MOST_HELD, QUICK, RENEW, Desk, Offer
 from bemps.serve.insight import Insight
 from bemps.store import Item, Store
 
@@ -50,7 +50,7 @@ class Lending:
         desk.claim(have)
         is_open = partial(self.board.is_open, annotator=annotator)
         offers = desk.hand_out(have, n, is_open)
-        if not offers and n:
+        if not offers and n and len(desk.held) < MOST_HELD:
             await self.refill(desk, n)
             offers = desk.hand_out(have, n, is_open)
         return offers
@@ -117,9 +117,18 @@ class Lending:
     async def mind(self, desk: Desk) -> None:
         """Renew the leases of who is here, give back those of who left."""
         now = time.monotonic()
-        if desk.shelf and now - desk.seen_at > ABSENT:
+        if now - desk.seen_at > LEASE:
+            await self._clear_away(desk)
+        elif desk.shelf and now - desk.seen_at > ABSENT:
             await self.release(desk)
         elif desk.held and now - desk.leased_at > RENEW and now - desk.seen_at < LEASE:
             desk.leased_at = now
             held = list(desk.held)
             await self.clerk.run(lambda: self.store.lease(desk.annotator, held, len(held), LEASE))
+
+    async def _clear_away(self, desk: Desk) -> None:
+        """Everything of who has been away for long is free again; what they answer all the same is accepted."""
+        self.desks.pop(desk.annotator, None)
+        items = [*desk.held, *(offer.item.id for offer in desk.shelf)]
+        if items:
+            await self.clerk.run(lambda: self.store.release(desk.annotator, items))
