@@ -1,6 +1,7 @@
 """Failures. Every message says what was expected, what came, and what to do."""
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -34,3 +35,10 @@ def unknown_name(what: str, name: object, valid: Iterable[str], where: str = "")
     return InputError(
         what, expected=f"one of {', '.join(names) or 'none'}", got=repr(name), fix=f"{hint} {where}".strip()
     )
+
+
+def without_password(address: str) -> str:
+    """The address of a database for messages: without anything that stands where a password can stand."""
+    scheme, _, rest = address.partition("://")
+    login, at, place = re.sub(r"(?i)(pass[a-z]*=)[^&]*", r"\1***", rest).rpartition("@")
+    return f"{scheme}://{login.partition(':')[0]}{at}{place}"

@@ -9,7 +9,7 @@ from serving import Here, Server, write_tickets
 
 from bemps.errors import InputError
 from bemps.serve.running import Address, door_of, listening
-from bemps.serve.security import Door, is_loopback
+from bemps.serve.security import Door, Guard, is_loopback
 
 TEAM = Address(host="0.0.0.0", port=0, names=("labels.example.org",))
 
@@ -53,6 +53,35 @@ def test_a_post_from_another_site_is_refused(web, headers):
     answer = post(web, **headers)
     assert answer.status_code == 403
     assert "another site" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://]", "http://[::1", "//", "http://a:b:c", "\u00ff"])
+def test_an_origin_that_is_no_address_is_refused_with_the_strict_headers(web, origin):
+    answer = post(web, origin=origin.encode("latin-1"))
+    assert answer.status_code == 403
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+def test_a_defect_of_the_guard_leaves_with_the_strict_headers(web, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Guard, "_refused", broken)
+    answer = web.get("")
+    assert answer.status_code == 500
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("offset", ["%C2%B2", "9" * 5_000, "-1", "", "1e3", "%D9%A3", "999999999"])
+def test_an_offset_that_is_no_number_is_the_first_page(web, offset):
+    web.cookies.set("bemps_name", "ann")
+    assert web.get(f"panel/labelled?offset={offset}").status_code == 200
+
+
+def test_a_search_with_a_nul_is_refused_in_words(web):
+    answer = web.get("panel/labelled?q=a%00b")
+    assert answer.status_code == 422
+    assert "NUL" in answer.text
 
 
 def test_a_post_from_the_page_itself_is_taken(web, shared):

@@ -5,10 +5,12 @@ import subprocess
 import sys
 
 import pytest
+from filling import fill
 from sqlalchemy import text as sql
 
 from bemps import InputError
-from bemps.store import NotRead, Store, open_store, schema
+from bemps.errors import without_password
+from bemps.store import NotRead, NotSaved, Store, open_store, schema
 from bemps.store.database import database_of
 
 
@@ -146,3 +148,52 @@ def test_a_file_that_may_only_be_read_says_so(tmp_path, monkeypatch):
             connection.exec_driver_sql("PRAGMA query_only=ON")  # stays on for this pooled connection
         with pytest.raises(InputError, match=r"not saved.*may only be read"):
             store.add_class("bug", "ann")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgres ql://u:secret@h/db",
+        "postgresql+psycopg://u:secret@h:port/db",
+        "postgresql+psycopg://u:secret:more@h:1:2/db",
+        "mysql://u:secret@h/db",
+        "postgresql://u:sec/secret@h:x/db",
+        "://u:secret@h",
+        "mysql://h/db?password=secret",
+        "mysql://h/db?user=u&sslpassword=a@secret&x=1",
+    ],
+)
+def test_no_message_shows_a_password(address):
+    with pytest.raises(InputError) as caught:
+        open_store(address)
+    error = caught.value
+    while error is not None:
+        assert "secret" not in str(error)
+        error = None if error.__suppress_context__ else error.__context__
+
+
+def test_a_password_in_the_query_is_not_shown_either():
+    database = database_of("postgresql+psycopg://u@h/db?password=secret&project=p")
+    assert "secret" not in database.name
+    assert without_password("postgresql://u:x@h/db") == "postgresql://u@h/db"
+    database.close()
+
+
+def test_a_project_on_read_only_media_can_be_read(small_disk):
+    disk = small_disk(4_000)
+    with open_store(disk / "t.bemps", create=True) as store:
+        fill(store)
+        store.answer("ann", "t1", "label", "bug")
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    with open_store(disk / "t.bemps") as store:
+        assert store.current()["t1"].label == "bug"
+        assert store.count() == 10
+        assert [row.item.id for row in store.search("number 3").rows] == ["t3"]
+        with pytest.raises(NotSaved, match="may only be read"):
+            store.answer("ann", "t2", "label", "bug")
+
+
+@pytest.mark.parametrize("text", ["a\0b", "half \ud800"])
+def test_a_search_for_what_no_database_can_hold_is_refused_in_words(store, text):
+    with pytest.raises(InputError, match="search"):
+        store.search(text)

@@ -1,6 +1,5 @@
 """Failures on the command line: one red sentence and exit code 2, no traceback."""
 
-import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ import typer
 from rich.console import Console
 
 from bemps._io import OutputExists
-from bemps.errors import BempsError
+from bemps.errors import BempsError, without_password
 
 
 @contextmanager
@@ -32,8 +31,8 @@ def _words(error: BempsError) -> str:
 
 def command_line(*more: str) -> str:
     """The command as it was typed, without the password of a database, and with more options."""
-    typed = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:], *more])
-    return re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1@", typed)
+    typed = [without_password(word) if "://" in word else word for word in sys.argv[1:]]
+    return shlex.join([Path(sys.argv[0]).name, *typed, *more])
 
 
 def _escaped(text: str) -> str:

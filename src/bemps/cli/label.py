@@ -148,7 +148,7 @@ def _serve(
     from bemps.serve.security import is_loopback
 
     console = Console(soft_wrap=True, highlight=False)
-    shown = where.rpartition("@")[2]  # never a password
+    shown = opened.name  # never a password
     for note in (*notes, f"Saved in {shown}. Ctrl-C stops; the same command goes on."):
         console.print(note, markup=False)
     mine = annotator or (_login() if is_loopback(address.host) and not address.names else None)

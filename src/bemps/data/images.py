@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from io import BytesIO
 from types import ModuleType
 from typing import Any
 
@@ -125,11 +126,11 @@ class ImageFiles(Images):
         return ImageFiles(tuple(self.paths[i] for i in indices.tolist()), self.mode)
 
 
-def decoded(path: str, mode: str) -> Image:
-    """The pixels of one file, turned upright as its EXIF orientation says."""
+def decoded(path: str, mode: str, content: bytes | None = None) -> Image:
+    """The pixels of one file, turned upright as its EXIF orientation says; `content`: its bytes, if read."""
     image_module, operations = pillow(), import_module("PIL.ImageOps")
     try:
-        with image_module.open(path) as file:
+        with image_module.open(path if content is None else BytesIO(content)) as file:
             pixels = np.asarray(operations.exif_transpose(file).convert(mode), dtype=np.uint8)
     except (*DAMAGE, image_module.DecompressionBombError) as failure:
         raise InputError(

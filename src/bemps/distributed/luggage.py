@@ -6,6 +6,7 @@ A worker that sees the folder (the same machine, a shared file system) uses it w
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 import uuid
 from collections.abc import Mapping
@@ -67,6 +68,7 @@ def cache_of(digest: str) -> Path:
 def unpacked(files: Files, digest: str, form: str) -> Path:
     """The folder on this node that holds them, made if need be; it stays as a cache, by content."""
     place = cache_of(digest)
+    _make_private(place.parent)
     if not _holds(place, digest, form):
         if place.is_dir():
             shutil.rmtree(place)  # cut, changed, or put there by somebody else
@@ -83,3 +85,12 @@ def unpacked(files: Files, digest: str, form: str) -> Path:
                     str(place), expected="room for the data of a run", got=str(error), fix="Remove that folder."
                 ) from error
     return place
+
+
+def _make_private(folder: Path) -> None:
+    """A folder in a place where everybody may write: ours and closed to others, or refused."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    told = folder.lstat()
+    if not stat.S_ISDIR(told.st_mode) or told.st_uid != os.getuid() or told.st_mode & 0o022:
+        got = "one that somebody else made, or may write to"
+        raise InputError(str(folder), expected="a folder of your own", got=got, fix="Remove it, or set TMPDIR.")

@@ -1,5 +1,6 @@
 """The side panels, as fragments of HTML: why this item, progress, what was labelled, guidelines, team, keys."""
 
+import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -86,7 +87,7 @@ async def progress(engine: TheEngine, annotator: Annotator) -> HTMLResponse:
 async def labelled(engine: TheEngine, query: Query) -> HTMLResponse:
     wanted: dict[str, Any] = {"text": " ".join(query.get("q", "")[:500].split())}
     state, label = query.get("state", "answered"), query.get("label", "")
-    offset = max(0, int(query.get("offset", "0"))) if query.get("offset", "0").isdigit() else 0
+    offset = int(query["offset"]) if re.fullmatch("[0-9]{1,9}", query.get("offset", "")) else 0
     wanted["state"] = state if state in STATES else "answered"
     wanted["label"] = label if label in {one.name for one in engine.classes} else None
     order = "latest" if wanted["state"] != "unanswered" else "position"

@@ -7,20 +7,19 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
-from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
+from starlette.types import Receive, Scope, Send
 
-from bemps.data.reading import IMAGES
-from bemps.errors import InputError, unknown_name
+from bemps.errors import unknown_name
 from bemps.serve import people
 from bemps.serve.engine import Engine
+from bemps.serve.image_files import image_of
 from bemps.serve.pages import render
 from bemps.store import Item
 
 router = APIRouter()
 AT_ONCE = 4  # items that come with the page itself
 DOWNLOADS = {"csv": ".csv", "csv-spreadsheet": ".csv", "jsonl": ".jsonl"}
-CONVERTED = (".tif", ".tiff")  # what browsers do not show
 
 
 def engine_of(request: Request) -> Engine:
@@ -67,10 +66,9 @@ async def one_item(request: Request, id: str) -> JSONResponse:
 @router.get("/image")
 async def image(request: Request, id: str) -> Response:
     engine = engine_of(request)
-    path = image_path(engine.settings, await engine.item(id))
-    if path.suffix.lower() in CONVERTED:
-        return Response(await engine.read(lambda: _as_png(path)), media_type="image/png")
-    return FileResponse(path, headers={"cache-control": "private, max-age=3600"})
+    item = await engine.item(id)
+    content, kind = await engine.read(lambda: image_of(engine.settings, item))
+    return Response(content, media_type=kind, headers={"cache-control": "private, max-age=3600"})
 
 
 @router.get("/export")
@@ -82,30 +80,22 @@ async def export(request: Request, format: str = "csv") -> Response:
         raise unknown_name("format", format, DOWNLOADS, "`bemps export` writes the others.")
     engine = engine_of(request)
     draft = Path(mkdtemp(prefix="bemps-export-")) / f"labels{DOWNLOADS[format]}"
-    await engine.read(lambda: export_labels(engine.store, draft, format))
-    done = BackgroundTask(rmtree, draft.parent)
-    return FileResponse(draft, filename=draft.name, background=done, headers={"cache-control": "no-store"})
+    try:
+        await engine.read(lambda: export_labels(engine.store, draft, format))
+    except BaseException:
+        rmtree(draft.parent)
+        raise
+    return _Once(draft, filename=draft.name, headers={"cache-control": "no-store"})
 
 
-def image_path(settings: dict[str, Any], item: Item) -> Path:
-    """The file of an item: an image, inside the project's data folder, whatever the item says."""
-    folder = Path(str(settings.get("folder", ""))).resolve()
-    path = (folder / item.content).resolve()
-    if settings.get("kind") != "image" or not path.is_relative_to(folder) or path.suffix.lower() not in IMAGES:
-        raise InputError("item", expected="an image of this project", got=item.id, fix="Only those are shown.")
-    if not path.is_file():
-        raise InputError("item", expected="its image file", got=f"none at {item.content}", fix="Put it back.")
-    return path
+class _Once(FileResponse):
+    """A file that is removed, with its folder, when it was sent or could not be."""
 
-
-def _as_png(path: Path) -> bytes:
-    from io import BytesIO
-
-    from bemps.data.images import decoded, pillow
-
-    out = BytesIO()
-    pillow().fromarray(decoded(str(path), "RGB")).save(out, format="PNG")
-    return out.getvalue()
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            rmtree(Path(self.path).parent)
 
 
 def as_json(item: Item, engine: Engine) -> dict[str, Any]:

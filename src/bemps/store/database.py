@@ -4,18 +4,20 @@ SQLite      write-ahead log, synchronous=FULL: a commit returns when the log is 
 PostgreSQL  synchronous_commit=on, and one exclusive lock for writers, so that the log has no gap in its numbers
 """
 
+import os
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import ArgumentError, OperationalError
 
-from bemps.errors import InputError, MissingExtra
+from bemps.errors import InputError, MissingExtra, without_password
 from bemps.store.failures import reading, writing
 
 PATIENCE = 30  # seconds to wait for another process that writes
@@ -74,13 +76,13 @@ def database_of(where: str | Path) -> Database:
         return _sqlite(Path(text))
     try:
         url = make_url(text)
-    except (ArgumentError, ValueError) as error:  # ValueError: a port that is no number
-        raise _no_address(text, str(error)) from error
+    except (ArgumentError, ValueError):  # their messages may hold a part of the password
+        raise _no_address(without_password(text), "an address that cannot be read") from None
     if url.get_backend_name() == "sqlite" and url.database:
         return _sqlite(Path(url.database))
     if url.get_backend_name() == "postgresql":
         return _postgresql(url)
-    raise _no_address(url.render_as_string(hide_password=True), "another kind of database")
+    raise _no_address(without_password(text), "another kind of database")
 
 
 def _no_address(text: str, got: str) -> InputError:
@@ -94,12 +96,26 @@ def _no_address(text: str, got: str) -> InputError:
 
 def _sqlite(path: Path) -> Database:
     engine = create_engine(
-        URL.create("sqlite", database=str(path.absolute())),
+        _sqlite_address(path.absolute()),
         connect_args={"timeout": PATIENCE, "check_same_thread": False, "isolation_level": None},
     )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return Database(engine, str(path), path.absolute())
+
+
+def _sqlite_address(path: Path) -> URL:
+    """The file; on read-only media as one that nobody changes, as SQLite cannot put its own files beside it there."""
+    waiting = path.with_name(path.name + "-wal")  # what is in there would be passed over
+    if not _is_on_read_only_media(path) or (waiting.exists() and waiting.stat().st_size):
+        return URL.create("sqlite", database=str(path))
+    return URL.create("sqlite", database=f"file:{quote(str(path))}", query={"immutable": "1", "uri": "true"})
+
+
+def _is_on_read_only_media(path: Path) -> bool:
+    if not hasattr(os, "statvfs") or not path.is_file():
+        return False
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
 def _prepare_sqlite(raw: Any, _record: object) -> None:
@@ -162,7 +178,7 @@ def _postgresql(url: URL) -> Database:
         )
     except ImportError as cause:
         raise MissingExtra("a project in PostgreSQL", "postgres", cause) from cause
-    return Database(engine, url.render_as_string(hide_password=True), None)
+    return Database(engine, without_password(url.render_as_string(hide_password=True)), None)
 
 
 def schema_of(connection: Connection) -> str:

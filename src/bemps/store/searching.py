@@ -53,6 +53,7 @@ def search(
     offset: int,
 ) -> Page:
     """A page of what was found."""
+    checked.text(text, "search")
     _check(state, order, limit, offset)
     answers = log.resolved() if annotator is None else own_answers(log, annotator)
     wanted = _chosen(log, answers, label, annotator, state)
