@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from serving import CLASSES, Here, eventually, tickets, write_tickets
 
+from bemps.errors import InputError
 from bemps.project_models import VECTORS, project_model
 from bemps.serve import coach as coaching
 from bemps.serve.coach import Coach
@@ -227,3 +228,60 @@ def test_an_ensemble_of_heads_keeps_up_with_the_page(tmp_path):
         assert insight.last["strategy"] == "margin-km"
         guesses = {server.store.item(item).content: about["guess"][0][0] for item, about in insight.about.items()}
         assert sum(classes[text] == guess for text, guess in guesses.items()) > len(guesses) / 2  # a third by chance
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """A project of forty pictures, warm and cold, of which two cannot be decoded: one of them in the audit."""
+    pillow = pytest.importorskip("PIL.Image")
+    made = open_store(tmp_path / "p.bemps", create=True)
+    for name in ("warm", "cold"):
+        made.add_class(name, "test")
+    for number in range(40):
+        colour = (200 + number, 40, 30) if number % 2 else (30, 40, 200 + number)
+        pillow.new("RGB", (20, 20), colour).save(tmp_path / f"{number}.png")
+    for number in (3, 8):
+        (tmp_path / f"{number}.png").write_bytes(b"\x89PNG\r\n\x1a\n broken")
+    made.add_items(Item(f"i{number}", f"{number}.png") for number in range(40))
+    made.mark_audit(["i8", "i9", "i10"])
+    made.set_all({"kind": "image", "model": "pixels", "folder": str(tmp_path)})
+    yield made
+    made.close()
+
+
+def test_a_broken_image_is_set_aside_and_named_and_the_model_goes_on(photos):
+    made = coach(photos)
+    for number in (0, 1, 3, 4, 5, 8, 9, 10):
+        photos.answer("ann", f"i{number}", "label", "warm" if number % 2 else "cold")
+    message = made.learn(10)
+    assert message["ready"]
+    assert message["broken"] == ["3.png", "8.png"]
+    assert message["audit"]["size"] == 2
+    assert not {"i3", "i8"} & {known["item"] for known in message["items"]}
+    assert made.look("i3") == {"item": "i3", "broken": True}
+    assert made.look("i11")["guess"][0][0] == "warm"
+    before = made.learner
+    assert made.learn(10)["broken"] == ["3.png", "8.png"]
+    assert made.learner is before  # a label of a broken one is no reason to read everything again
+    heard = Insight([])
+    heard.hear({"is": "state", "text": "ready", "alive": True})
+    heard.hear(message)
+    assert heard.told(8)["words"] == "model is up to date; 2 images cannot be read: 3.png, 8.png"
+
+
+def test_an_image_that_breaks_later_is_set_aside_too(photos, tmp_path):
+    made = coach(photos)
+    for number in (0, 1, 4, 5):
+        photos.answer("ann", f"i{number}", "label", "warm" if number % 2 else "cold")
+    made.learn(10)
+    (tmp_path / "9.png").unlink()
+    photos.answer("ann", "i9", "label", "warm")
+    assert made.learn(10)["audit"]["size"] == 0
+    assert made.look("i9") == {"item": "i9", "broken": True}
+
+
+def test_images_that_are_all_broken_are_refused(photos, tmp_path):
+    for path in tmp_path.glob("*.png"):
+        path.write_bytes(b"nothing")
+    with pytest.raises(InputError, match=r"cannot be decoded, such as 0\.png"):
+        coach(photos)

@@ -32,6 +32,10 @@ Image = UInt8[np.ndarray, "H W C"]
 Stack = UInt8[np.ndarray, "n H W C"]
 
 
+class BrokenImage(InputError):
+    """An image file that cannot be decoded."""
+
+
 def pillow() -> ModuleType:
     """`PIL.Image`, asked for only when a file is decoded or an image resized."""
     try:
@@ -125,6 +129,19 @@ class ImageFiles(Images):
     def take(self, indices: Rows) -> ImageFiles:
         return ImageFiles(tuple(self.paths[i] for i in indices.tolist()), self.mode)
 
+    def broken(self) -> list[int]:
+        """The positions of the files that cannot be decoded; every file is decoded for it."""
+        return [row for row, path in enumerate(self.paths) if not is_readable(path)]
+
+
+def is_readable(path: str) -> bool:
+    """Whether an image file can be decoded."""
+    try:
+        decoded(path, "RGB")
+    except BrokenImage:
+        return False
+    return True
+
 
 def decoded(path: str, mode: str, content: bytes | None = None) -> Image:
     """The pixels of one file, turned upright as its EXIF orientation says; `content`: its bytes, if read."""
@@ -133,7 +150,7 @@ def decoded(path: str, mode: str, content: bytes | None = None) -> Image:
         with image_module.open(path if content is None else BytesIO(content)) as file:
             pixels = np.asarray(operations.exif_transpose(file).convert(mode), dtype=np.uint8)
     except (*DAMAGE, image_module.DecompressionBombError) as failure:
-        raise InputError(
+        raise BrokenImage(
             f"image {path}",
             expected="an image that Pillow can decode",
             got=f"{type(failure).__name__}: {failure}",

@@ -7,13 +7,16 @@ N  items looked at    L  labelled    B  items of an order    H  length of a vect
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from bemps.content_models import images_in
+from bemps.data.images import BrokenImage
+from bemps.errors import InputError
 from bemps.learner import ActiveLearner, GainBelow, Stable
 from bemps.learner.stopping import Advice, Forecast, Progress, Rule, advice, forecast
 from bemps.members.base import take
@@ -38,15 +41,18 @@ class Coach:
         self.store, self.chosen = store, chosen
         self.audit = store.audit()
         self.settings = store.settings
+        self.broken: dict[str, str] = {}  # items whose image cannot be decoded, with their paths
         self._load()
 
     def _load(self) -> None:
         """Encode the items that are looked at; again when a label outside of them has come."""
-        self.ids = self._window()
+        window = self._window()
+        self.chosen.see_pool([item.content for item in self.store.items(window)])
+        self.ids, vectors = self._readable(window)
+        if self.broken and not self.ids:
+            got = f"{len(self.broken):,} that cannot be decoded, such as {min(self.broken.values())}"
+            raise InputError("images", expected="at least one", got=got, fix="Repair the files.")
         self._known = frozenset(self.ids)
-        contents = [item.content for item in self.store.items(self.ids)]
-        self.chosen.see_pool(contents)
-        vectors = self.encode(contents)
         self.learner = ActiveLearner(
             self.chosen.on_vectors(vectors),
             vectors,
@@ -61,6 +67,21 @@ class Coach:
 
     def encode(self, contents: list[str]) -> Float[Array, "n H"]:
         return np.asarray(self.chosen.encode(contents))
+
+    def _readable(self, names: Iterable[str]) -> tuple[tuple[str, ...], Float[Array, "n H"]]:
+        """The vectors of items, and which items they are: those whose image is broken are set aside, for good."""
+        items = [item for item in self.store.items(names) if item.id not in self.broken]
+        if not items:
+            return (), np.zeros((0, 0))
+        try:
+            vectors = self.encode([item.content for item in items])
+        except BrokenImage:
+            rows = images_in(str(self.settings["folder"]), [item.content for item in items]).broken()
+            self.broken |= {items[row].id: items[row].content for row in rows}
+            if not rows:
+                raise
+            return self._readable(names)
+        return tuple(item.id for item in items), vectors
 
     def _window(self) -> tuple[str, ...]:
         """The first items of the random order, which are also those that come while the model is not ready."""
@@ -91,14 +112,18 @@ class Coach:
                 "advice": vars(self._advice(told)),
                 "audit": self._audited(answers),
             }
-        return message | {"seconds": time.perf_counter() - start}
+        return message | {"broken": sorted(self.broken.values()), "seconds": time.perf_counter() - start}
 
     def look(self, name: str) -> dict[str, Any]:
         """Why and what the model makes of one item, wherever it came from."""
+        if name in self.broken:
+            return {"item": name, "broken": True}
         if not self.learner.knowledge.ready:
             return {"item": name}
-        item = self.store.item(name)
-        row = self.encode([item.content])
+        try:
+            row = self.encode([self.store.item(name).content])
+        except BrokenImage:
+            return {"item": name, "broken": True}
         probs = self.learner.predict(row)[0]
         return {"item": name, "guess": self._guess(probs), "near": self._near(unit(row))[0]}
 
@@ -107,7 +132,7 @@ class Coach:
     def _catch_up(self, answers: Mapping[str, Answer]) -> None:
         """Labels, skips and classes as they are now; nothing is learnt from audit items."""
         named = {name for name, answer in answers.items() if answer.label is not None}
-        if named - self._known - self.audit:
+        if named - self._known - self.audit - self.broken.keys():
             self._load()
         pool = self.learner.pool
         known = {name: answer for name, answer in answers.items() if name in self._known}
@@ -204,8 +229,8 @@ class Coach:
         names = [name for name in answers if name in self.audit]
         given = {name: answers[name].label for name in names if answers[name].label is not None}
         passed = sum(answers[name].label is None and answers[name].kind != "note" for name in names)
-        if not given:
+        readable, items = self._readable(given)
+        if not readable:
             return {"size": 0, "passed": passed}
-        items = self.encode([item.content for item in self.store.items(given)])
-        codes = np.array([self.learner.classes.index(str(label)) for label in given.values()])
+        codes = np.array([self.learner.classes.index(str(given[name])) for name in readable])
         return asdict(audit_report(self.learner.predict(items), codes, len(self.audit))) | {"passed": passed}

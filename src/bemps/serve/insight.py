@@ -87,4 +87,10 @@ class Insight:
             return {"state": "learning", "words": "model is learning"}
         if not self.ready:
             return {"state": "ready", "words": "model starts once two classes have labels"}
-        return {"state": "ready", "words": "model is up to date"}
+        return {"state": "ready", "words": "model is up to date" + self._set_aside()}
+
+    def _set_aside(self) -> str:
+        names = self.last.get("broken") or []
+        if not names:
+            return ""
+        return f"; {len(names)} image{'s' if len(names) > 1 else ''} cannot be read: {', '.join(names[:2])[:80]}"
