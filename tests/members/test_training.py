@@ -236,3 +236,45 @@ def test_bad_settings_are_refused(digits, recipe):
 def test_no_batches_are_refused(digits):
     with pytest.raises(InputError, match="at least one batch"):
         train(make_network(), loss_on(digits), lambda rng: [], None, recipe=RECIPE, rng=np.random.default_rng(0))
+
+
+class Headed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.classifier = nn.Linear(64, 16), nn.Linear(16, 10)
+
+    def forward(self, images):
+        return self.classifier(torch.tanh(self.encoder(images)))
+
+
+def steps_of(network, before):
+    """How far the encoder and the head moved, as largest change of a weight."""
+    return [
+        float((part.weight.detach() - old).abs().max())
+        for part, old in zip((network.encoder, network.classifier), before, strict=True)
+    ]
+
+
+def test_the_head_has_its_own_rate(digits):
+    torch.manual_seed(0)
+    network = Headed()
+    before = [part.weight.detach().clone() for part in (network.encoder, network.classifier)]
+    recipe = Recipe(learning_rate=1e-5, head_rate=1e-3, epochs=1, patience=None, decay="none", weight_decay=0.0)
+    fit(digits, network=network, recipe=recipe, valid=False)
+    encoder, head = steps_of(network, before)
+    assert 50 < head / encoder < 200
+
+
+def test_without_a_head_rate_all_learn_alike(digits):
+    torch.manual_seed(0)
+    network = Headed()
+    before = [part.weight.detach().clone() for part in (network.encoder, network.classifier)]
+    recipe = Recipe(learning_rate=1e-5, epochs=1, patience=None, decay="none", weight_decay=0.0)
+    fit(digits, network=network, recipe=recipe, valid=False)
+    encoder, head = steps_of(network, before)
+    assert 0.5 < head / encoder < 2
+
+
+def test_a_head_rate_of_zero_is_refused(digits):
+    with pytest.raises(InputError, match="head_rate"):
+        fit(digits, recipe=Recipe(head_rate=0.0))

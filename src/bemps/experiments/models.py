@@ -212,6 +212,42 @@ def _finetuned(
     )
 
 
+def _finetuned_laplace(pool: Items, cache: Path, *, members: int = 20, epochs: int | None = None) -> Model:
+    return _tuned(pool, cache, members, epochs)
+
+
+def _adapted(
+    pool: Items, cache: Path, *, members: int = 20, epochs: int | None = None, frozen: str = "bge-words"
+) -> Model:
+    from bemps.members.adapted import AdaptedText
+
+    return AdaptedText(_frozen(frozen, pool, cache, members), _tuned(pool, cache, members, epochs), pool=pool)
+
+
+def _frozen(name: str, pool: Items, cache: Path, members: int) -> Any:
+    """A linear head on the vectors of a text encoder and the words beside, kept in the cache."""
+    from bemps.experiments.encoding import ENCODINGS  # which needs the rows of this table
+    from bemps.members.feature_cache import CachedEncoder
+    from bemps.members.linear import SpectralLaplace
+    from bemps.members.text_views import MEANING, with_words
+
+    makers = {form: encoding.make for form, encoding in ENCODINGS.items() if encoding.make and encoding.first}
+    if name not in makers:
+        raise unknown_name("frozen", name, makers)
+    layers: Any = CachedEncoder(makers[name](), cache / "frozen")
+    encode = with_words(layers, [str(text) for text in pool])
+    return SpectralLaplace(pool, members=members, encode=encode, first=MEANING)
+
+
+def _tuned(pool: Items, cache: Path, members: int, epochs: int | None) -> Any:
+    try:
+        from bemps.members.finetuned import FINE_TUNING, FineTunedLaplace
+    except ImportError as cause:
+        raise MissingExtra("a fine-tuned text model", "text", cause) from cause
+    recipe = None if epochs is None else replace(FINE_TUNING, epochs=epochs)
+    return FineTunedLaplace(members=members, recipe=recipe, pool=pool, cache=cache, device="cpu")
+
+
 def _mnist_bnn(pool: Items, _: Path, *, members: int = 5, posterior: str = "dropout") -> Model:
     return _network("mnist-bnn", members, posterior)
 
@@ -247,6 +283,12 @@ MODELS: dict[str, ModelEntry] = {
         _forest, "plain", "the trees of a random forest, on rows, pixels, or TF-IDF of texts", features=False
     ),
     "finetuned": ModelEntry(_finetuned, "text", "MiniLM, its top layers fine-tuned under dropout masks (torch)"),
+    "finetuned-laplace": ModelEntry(
+        _finetuned_laplace, "text", "MiniLM, all layers fine-tuned, Laplace posterior of the last (torch)"
+    ),
+    "adapted": ModelEntry(
+        _adapted, "text", "a frozen encoder and a fine-tuned one, weighed by held-out labels (torch)"
+    ),
     "mnist-bnn": ModelEntry(_mnist_bnn, "image", "the paper's MNIST network (torch)"),
     "vgg16bn": ModelEntry(_vgg16bn, "image", "VGG-16bn from scratch (torch)"),
 }

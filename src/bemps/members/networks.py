@@ -104,6 +104,11 @@ def freeze_unused(encoder: nn.Module) -> None:
         pooler.requires_grad_(False)
 
 
+def freeze_words(encoder: Any) -> None:
+    """The vectors of the words stay: half the weights of a small encoder, of which a few labels touch hardly any."""
+    encoder.get_input_embeddings().requires_grad_(False)
+
+
 def last_layer(network: nn.Module, K: int) -> nn.Linear:
     """The linear layer that gives the K logits; what goes into it are the features of the model."""
     found = [part for part in network.modules() if isinstance(part, nn.Linear) and part.out_features == K]
@@ -153,8 +158,9 @@ class WholeBackbone:
         max_length: int,
         device: torch.device,
         cache: Path | str | None = None,
+        learn_words: bool = True,
     ) -> None:
-        self.name, self.head, self.dropout = name, head, dropout
+        self.name, self.head, self.dropout, self.learn_words = name, head, dropout, learn_words
         self.max_length, self.device = max_length, device
         self.tokenizer = load_tokenizer(name)
         self._store = None if cache is None else TokenStore(self.tokenizer, max_length, cache)
@@ -162,6 +168,8 @@ class WholeBackbone:
     def network(self, K: int, seed: int) -> Network:
         network = build_network(self.name, K, head=self.head, dropout=self.dropout, seed=seed, device=self.device)
         check_length(self.max_length, network.encoder)
+        if not self.learn_words:
+            freeze_words(network.encoder)
         return network
 
     def inputs(self, texts: Sequence[str], report: Callable[[int, int], None]) -> NetworkInputs:

@@ -23,6 +23,7 @@ from bemps.errors import InputError
 from bemps.limits import current_limits
 from bemps.members.adapted_surprisal import AdaptedSurprisal
 from bemps.members.base import Items, NotFitted, fit_members, take
+from bemps.members.checkpoints import Tensors
 from bemps.members.devices import pick_device, torch_threads
 from bemps.members.encoders import TextEncoder
 from bemps.members.feature_cache import CachedEncoder
@@ -39,7 +40,7 @@ from bemps.members.pretrained import MINILM
 from bemps.members.splits import Split, SplitPlan, Validation, plan_splits
 from bemps.members.surprisal import Surprisal, has_language_model
 from bemps.members.tokens import NetworkInputs, Progress, check_texts, fixed_batches, random_batches
-from bemps.members.training import Epoch, History, Recipe, train, trainable_state
+from bemps.members.training import Epoch, History, Recipe, load_trainable_state, train, trainable_state
 from bemps.types import Array
 
 VALIDATION_ROWS = 64
@@ -62,6 +63,7 @@ class TextClassifier:
     head         own (of the architecture) or mean (over the tokens); mean for `minilm`
     dropout      one rate for every dropout; None keeps those of the weights
     top_layers   how many layers learn; the states below them are cached. None: all learn
+    learn_words  False: the vectors of the words stay as they are and the layers learn; a fifth less time to train
     cache        folder for what is computed once (tokens, states, embeddings, an adapted head); None: a temporary one,
                  and tokens are made anew
     checkpoints  folder of this model alone: an interrupted fit, called again, goes on after the last epoch
@@ -84,6 +86,7 @@ class TextClassifier:
         head: str | None = None,
         dropout: float | None = None,
         top_layers: int | None = None,
+        learn_words: bool = True,
         cache: Path | str | None = None,
         max_length: int = 128,
         batch_size: int = 16,
@@ -96,6 +99,7 @@ class TextClassifier:
         self.resample, self.calibrate, self.weighting, self.recipe = resample, calibrate, weighting, recipe
         self.head, self.dropout, self.top_layers, self.cache = head, dropout, top_layers, cache
         self.max_length, self.batch_size, self.device = max_length, batch_size, device
+        self.learn_words = learn_words
         self.checkpoints, self.pool, self.progress = checkpoints, pool, progress
         self.fitted_: FittedText | None = None
         self._backbone: Backbone | None = None
@@ -173,6 +177,19 @@ class TextClassifier:
         """The epochs of every network of the last fit."""
         return [member.history for member in self._fitted().networks]
 
+    def trained_weights(self) -> list[Tensors]:
+        """What each network has learnt."""
+        return [member.weights for member in self._fitted().networks]
+
+    def restore(self, weights: Sequence[Tensors], K: int) -> "TextClassifier":
+        """Networks of K classes that were trained elsewhere, from their `trained_weights`; without a history."""
+        members = [Member(part, History((), 0)) for part in weights]
+        with torch_threads(current_limits().threads):
+            self.fitted_ = FittedText(self._answering_network(K), members, K, self.max_length)
+            for member in members:
+                load_trainable_state(self.fitted_.network, member.weights)
+        return self
+
     def _check(self) -> None:
         check_choices(
             posterior=self.posterior,
@@ -199,6 +216,7 @@ class TextClassifier:
                 max_length=self.max_length,
                 device=pick_device(self.device),
                 cache=self._cache("tokens"),
+                learn_words=self.learn_words,
             )
             top = self.top_layers
             self._backbone = whole if top is None else PartialBackbone(whole, top=top, cache=self._cache("hidden"))
@@ -291,7 +309,7 @@ class TextClassifier:
     def _fingerprint(self, plan: SplitPlan, K: int) -> str:
         """What the weights of a fit depend on, beside its seed."""
         facts = {
-            "model": [str(self.name), self.head, self.dropout, self.top_layers, self.max_length],
+            "model": [str(self.name), self.head, self.dropout, self.top_layers, self.learn_words, self.max_length],
             "training": [self.batch_size, self.resample, asdict(self._recipe()), K],
             "texts": list(plan.items),
             "labels": plan.labels.tolist(),

@@ -5,12 +5,16 @@ or which part of an abstract, it has learnt to leave out; a layer in the middle 
 Which side matters the labels say: `SpectralLaplace(vectors, first=MEANING)`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from jaxtyping import Float
 
+from bemps.members.base import Items
+from bemps.members.tfidf import tfidf_vectors
 from bemps.types import Array
+
+Encode = Callable[[Items], Float[Array, "N _"]]
 
 LAYERS = (-1, 4)  # of MiniLM's six
 BGE_LAYERS = (-1, 6)  # of the twelve of bge-small
@@ -35,3 +39,10 @@ def side_by_side(
 def views_of(layers: Float[Array, "N _"], words: Float[Array, "N _"]) -> list[Float[Array, "N _"]]:
     """The vectors of each layer, and the words."""
     return [*np.split(layers, np.cumsum(WIDTHS)[:-1], axis=1), words]
+
+
+def with_words(encode: Encode, pool: Sequence[str]) -> Encode:
+    """An encoder of both sides, from one of the layers; words and scales come from the pool."""
+    words = tfidf_vectors(pool, rng=np.random.default_rng(0))
+    scales = spreads(views_of(encode(pool), words(pool)))
+    return lambda texts: side_by_side(encode(texts), words(texts), scales)

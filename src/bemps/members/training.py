@@ -37,6 +37,7 @@ class Recipe:
     warm_up    fraction of all steps over which the rate first rises from 0 (only with linear decay)
     clip       largest norm of a gradient; None leaves gradients alone
     patience   stop after this many epochs in a row without a lower validation loss; None never stops early
+    head_rate  learning rate of what is not in `module.encoder`, which starts from nothing; None: `learning_rate`
     """
 
     learning_rate: float = 2e-5
@@ -48,6 +49,7 @@ class Recipe:
     clip: float | None = 1.0
     decay: str = "linear"
     warm_up: float = 0.0
+    head_rate: float | None = None
 
 
 @dataclass(frozen=True)
@@ -147,8 +149,7 @@ class _Run:
         self.module, self.recipe, self.identity = module, recipe, identity
         self.parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
         self.optimiser = OPTIMISERS[recipe.optimiser](
-            self.parameters,
-            lr=recipe.learning_rate,
+            _rated(module, recipe),
             betas=recipe.betas,
             weight_decay=recipe.weight_decay,
             fused=True,  # one pass over the weights instead of ten: a quarter of a step of MiniLM on a processor
@@ -182,7 +183,7 @@ class _Run:
 
     def _set_rate(self, elapsed: float) -> None:
         for group in self.optimiser.param_groups:
-            group["lr"] = self.recipe.learning_rate * _decay(self.recipe, elapsed)
+            group["lr"] = group["rate"] * _decay(self.recipe, elapsed)
 
     def _step(self, loss: torch.Tensor) -> None:
         _finite(float(loss.detach()), "training loss")
@@ -250,6 +251,7 @@ class _Run:
 
 def _check(recipe: Recipe) -> None:
     within(recipe.learning_rate, "learning_rate", 0, open_low=True)
+    within(recipe.learning_rate if recipe.head_rate is None else recipe.head_rate, "head_rate", 0, open_low=True)
     within(recipe.epochs, "epochs", 1)
     within(1 if recipe.patience is None else recipe.patience, "patience", 1)
     within(recipe.warm_up, "warm_up", 0, 0.99)
@@ -257,6 +259,19 @@ def _check(recipe: Recipe) -> None:
         raise unknown_name("optimiser", recipe.optimiser, OPTIMISERS)
     if recipe.decay not in ("linear", "none"):
         raise unknown_name("decay", recipe.decay, ("linear", "none"))
+
+
+def _rated(module: nn.Module, recipe: Recipe) -> list[dict[str, Any]]:
+    """The parameters that learn in groups with their peak learning rates: the encoder's, and those of the head."""
+    encoder = getattr(module, "encoder", None)
+    inside = {id(parameter) for parameter in encoder.parameters()} if isinstance(encoder, nn.Module) else set()
+    learning = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    head = recipe.learning_rate if recipe.head_rate is None else recipe.head_rate
+    groups = [
+        ([parameter for parameter in learning if id(parameter) in inside], recipe.learning_rate),
+        ([parameter for parameter in learning if id(parameter) not in inside], head),
+    ]
+    return [{"params": parameters, "rate": rate, "lr": rate} for parameters, rate in groups if parameters]
 
 
 def _decay(recipe: Recipe, elapsed: float) -> float:

@@ -1,0 +1,193 @@
+"""Never worse: a frozen and a fine-tuned classifier, weighed by what the labels say out of sample.
+
+Fine-tuning brings much on some data and nothing, or harm, on other; which it is the labels know. Both classifiers are
+cross-fitted (`bemps.members.pooling`), the pool of the two gets the weights with the least log loss on held-out labels,
+and then both learn from all labels. Where the fine-tuned one counts for nothing it is not trained at the end.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bemps.members.base import Items, NotFitted, UsesPool, check_labelled, take
+from bemps.members.pooling import Evidence, PoolWeights, enough, pool_weights, pooled, stratified_folds
+from bemps.members.splits import Split
+from bemps.types import Array
+
+Progress = Callable[[str, int, int], None]
+FOLDS = 3
+HELD_OUT = 150  # labels that are held out at most, up to the end of a fold: their log loss is known well enough
+FEWEST = 20  # labels; with less nothing is fine-tuned
+
+
+@runtime_checkable
+class LinearModel(Protocol):
+    """A model that ends in a linear head with a posterior: `SpectralLaplace`, `FineTunedLaplace`."""
+
+    def fit(
+        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
+    ) -> "LinearModel": ...
+
+    def predict(self, items: Items) -> Float[Array, "E N K"]: ...
+
+    def predict_map(self, items: Items) -> Float[Array, "N K"]: ...
+
+    def features(self, items: Items) -> Float[Array, "N H"]: ...
+
+    def embeddings(self, items: Items) -> Float[Array, "N H"]: ...
+
+
+@runtime_checkable
+class TunableModel(LinearModel, Protocol):
+    """A linear model whose encoder learns, apart from its head."""
+
+    progress: Progress | None
+
+    def fit_encoder(
+        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
+    ) -> "TunableModel": ...
+
+    def fit_head(
+        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
+    ) -> "TunableModel": ...
+
+
+class AdaptedText:
+    """The log-linear pool of a frozen and a fine-tuned classifier.
+
+    Parameters
+    ----------
+    frozen
+        A linear model on vectors that never change, such as `ContentLaplace(BgeAndWords(), first=MEANING)`.
+    tuned
+        A linear model whose encoder learns, such as `FineTunedLaplace()`, with as many members.
+    pool
+        The unlabelled texts, where both were given them already; else whoever has them calls `see_pool`.
+    progress
+        Called with ("fine-tune", done, total) while networks are trained. What it raises ends the training.
+
+    `fit` is `fit_encoder`, which takes about three trainings of the network, and `fit_head`, which follows new labels
+    within a second. After `fit_encoder`, `pool_weights_` says how much each counts and `evidence_` why.
+    """
+
+    def __init__(
+        self,
+        frozen: LinearModel,
+        tuned: TunableModel,
+        *,
+        pool: Items | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.frozen, self.tuned, self.pool, self.progress = frozen, tuned, pool, progress
+        self.pool_weights_: PoolWeights | None = None
+        self.evidence_: Evidence | None = None
+        self._answers = False
+
+    def see_pool(self, items: Items) -> None:
+        """Show the pool to both; what was learnt is forgotten."""
+        self.pool, self.pool_weights_, self._answers = items, None, False
+        for model in (self.frozen, self.tuned):
+            if isinstance(model, UsesPool):
+                model.see_pool(items)
+
+    def fit(
+        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
+    ) -> "AdaptedText":
+        return self.fit_encoder(items, labels, classes, rng).fit_head(items, labels, classes, rng)
+
+    def fit_encoder(
+        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
+    ) -> "AdaptedText":
+        """Weigh the two by cross-fitting, then train the network on all labels; the heads have to be fitted next."""
+        labels = check_labelled(items, labels, classes)
+        self.pool_weights_, self.evidence_, self._answers = None, None, False
+        weights = PoolWeights(1.0, 0.0)
+        if len(labels) >= FEWEST and len(np.unique(labels)) > 1:
+            splits = list(enough(stratified_folds(labels, FOLDS, rng), HELD_OUT))
+            self.evidence_ = self._cross_fitted(splits, items, labels, classes, rng)
+            weights = pool_weights(self.evidence_)
+        if weights.second > 0:
+            self._report_part(FOLDS, FOLDS + 1)
+            self.tuned.fit_encoder(items, labels, classes, rng)
+        elif self.progress is not None:
+            self.progress("fine-tune", (FOLDS + 1) * 100, (FOLDS + 1) * 100)
+        self.pool_weights_ = weights
+        return self
+
+    def fit_head(
+        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
+    ) -> "AdaptedText":
+        """Fit both heads on these labels; the weights stay those of the last `fit_encoder`."""
+        weights = self._weights()
+        self._answers = False
+        self.frozen.fit(items, labels, classes, rng)
+        if weights.second > 0:
+            self.tuned.fit_head(items, labels, classes, rng)
+        self._answers = True
+        return self
+
+    def predict(self, items: Items) -> Float[Array, "E N K"]:
+        weights = self._fitted()
+        first = self.frozen.predict(items)
+        return pooled(first, self.tuned.predict(items), weights) if weights.second > 0 else first
+
+    def predict_map(self, items: Items) -> Float[Array, "N K"]:
+        """Probabilities of the pool of the two most probable heads."""
+        weights = self._fitted()
+        first = self.frozen.predict_map(items)
+        return pooled(first, self.tuned.predict_map(items), weights) if weights.second > 0 else first
+
+    def features(self, items: Items) -> Float[Array, "N H"]:
+        """The features of both, times their weights: those of the linear classifier that the pool is."""
+        weights = self._fitted()
+        first = self.frozen.features(items)
+        if weights.second == 0:
+            return first
+        return np.hstack([weights.first * first, weights.second * self.tuned.features(items)])
+
+    def embeddings(self, items: Items) -> Float[Array, "N H"]:
+        """The vectors that never change."""
+        return self.frozen.embeddings(items)
+
+    def _cross_fitted(
+        self,
+        splits: Sequence[Split],
+        items: Items,
+        labels: Int[Array, " L"],
+        classes: Sequence[str],
+        rng: np.random.Generator,
+    ) -> Evidence:
+        parts = []
+        for number, split in enumerate(splits):
+            train, valid = take(items, split.train), take(items, split.valid)
+            learnt = labels[split.train]
+            self._report_part(number * FOLDS // len(splits), FOLDS + 1)
+            first = self.frozen.fit(train, learnt, classes, rng).predict_map(valid)
+            second = self.tuned.fit(train, learnt, classes, rng).predict_map(valid)
+            known = np.isin(labels[split.valid], learnt)  # a class of one label nobody could have foretold
+            parts.append((labels[split.valid][known], first[known], second[known]))
+        return Evidence(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def _report_part(self, part: int, parts: int) -> None:
+        """Let the training that comes next report as one of several parts of the same work."""
+        progress = self.progress
+        if progress is None:
+            return
+
+        def report(task: str, done: int, total: int) -> None:
+            if task.startswith("fit"):
+                progress("fine-tune", part * 100 + done * 100 // total, parts * 100)
+
+        self.tuned.progress = report
+
+    def _weights(self) -> PoolWeights:
+        if self.pool_weights_ is None:
+            raise NotFitted(self)
+        return self.pool_weights_
+
+    def _fitted(self) -> PoolWeights:
+        if not self._answers:
+            raise NotFitted(self)
+        return self._weights()

@@ -1,0 +1,222 @@
+"""A text encoder that is fine-tuned on the labels, under a linear head with a Laplace posterior.
+
+Two parts that can be fitted apart. `fit_encoder` trains the network: tens of seconds to minutes, in the background if
+need be, and `save_encoder` hands it over. `fit_head` is a logistic regression on the features of its last layer: below
+a second, so that it can follow every label. The head makes the members, and with its features the closed forms and all
+strategies work. For MC-dropout or a deep ensemble of the same networks see `fine_tuned`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Int
+from safetensors.torch import load_file, save_file
+
+from bemps._io import written_whole
+from bemps.errors import InputError, unknown_name
+from bemps.members.base import Items, Model, NotFitted, check_labelled, count, take
+from bemps.members.linear import SpectralLaplace
+from bemps.members.pretrained import MINILM
+from bemps.members.recent_vectors import RecentVectors
+from bemps.members.spectral import Recipe as HeadRecipe
+from bemps.members.text import TextClassifier
+from bemps.members.tokens import Progress
+from bemps.members.training import Recipe
+from bemps.types import Array
+
+# Chosen on seeds of their own (docs/recipes.md): 12 epochs are no better than 8, learning the words no better than not.
+FINE_TUNING = Recipe(learning_rate=1e-4, head_rate=5e-3, epochs=8, patience=None, warm_up=0.1)
+NETWORKS = {  # validation and recipe of the posteriors that are networks or masks
+    "dropout": ("none", FINE_TUNING),
+    "ensemble": ("dynamic", replace(FINE_TUNING, epochs=30, patience=6)),
+}
+BATCH = 16
+MAX_LENGTH = 96
+HEAD = HeadRecipe(alpha=0.0, norm=2.5)
+LAST_BIAS = "classifier.bias"  # one number for each class
+CENTRE = 512  # texts of the pool from which the features are centred and scaled
+
+
+class FineTunedLaplace:
+    """An encoder fine-tuned on the labels; its members are samples of the Laplace posterior of the last layer.
+
+    Parameters
+    ----------
+    name
+        `minilm`, a local folder of an encoder, or a name on the Hugging Face hub.
+    members, temperature
+        Of the posterior, see `SpectralLaplace`.
+    recipe
+        How to train; None: `FINE_TUNING`.
+    pool
+        The unlabelled texts, on a sample of which features are centred. None: on the labelled ones.
+    cache
+        Folder for tokens and for the vectors of the encoder as it was before training.
+    checkpoints
+        Folder of this model alone: an interrupted `fit_encoder`, called again, goes on after the last epoch.
+    progress
+        Called with (task, done, total). What it raises ends the training.
+    """
+
+    def __init__(
+        self,
+        name: str | Path = MINILM,
+        *,
+        members: int = 20,
+        temperature: float | None = None,
+        recipe: Recipe | None = None,
+        max_length: int = MAX_LENGTH,
+        pool: Items | None = None,
+        cache: Path | str | None = None,
+        checkpoints: Path | str | None = None,
+        device: str | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.name, self.members, self.temperature, self.recipe = name, members, temperature, recipe
+        self.max_length, self.pool, self.cache = max_length, pool, cache
+        self.checkpoints, self.device, self.progress = checkpoints, device, progress
+        self._network = self._untrained()
+        self._vectors: RecentVectors | None = None
+        self._head: SpectralLaplace | None = None
+
+    def see_pool(self, items: Items) -> None:
+        """Centre the features on these texts from the next `fit_head` on."""
+        self.pool = items
+
+    def fit(
+        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
+    ) -> "FineTunedLaplace":
+        return self.fit_encoder(items, labels, classes, rng).fit_head(items, labels, classes, rng)
+
+    def fit_encoder(
+        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
+    ) -> "FineTunedLaplace":
+        """Train the network from its pretrained weights; the head has to be fitted next."""
+        check_labelled(items, labels, classes)
+        self._vectors = self._head = None
+        self._network.progress = self.progress
+        self._network.fit(items, labels, classes, rng)
+        self._vectors = RecentVectors(self._network.features)
+        return self
+
+    def fit_head(
+        self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
+    ) -> "FineTunedLaplace":
+        """Fit the head on the features of the trained network; labels may be more than the network has seen."""
+        labels = check_labelled(items, labels, classes)
+        head = SpectralLaplace(
+            self._centre(items),
+            members=self.members,
+            temperature=self.temperature,
+            encode=self._encode(),
+            recipe=HEAD,
+        )
+        head.fit(items, labels, classes, rng)
+        self._head = head
+        return self
+
+    def predict(self, items: Items) -> Float[Array, "E N K"]:
+        return self._fitted().predict(items)
+
+    def predict_map(self, items: Items) -> Float[Array, "N K"]:
+        """Probabilities of the most probable head."""
+        return self._fitted().predict_map(items)
+
+    def features(self, items: Items) -> Float[Array, "N H"]:
+        """The last layer of the trained network, centred and scaled, the bias last."""
+        return self._fitted().features(items)
+
+    def embeddings(self, items: Items) -> Float[Array, "N H"]:
+        """Vectors of the encoder as it was before any training."""
+        return self._network.embeddings(items)
+
+    def save_encoder(self, path: Path | str) -> None:
+        """Write what was learnt by `fit_encoder` to a file of safetensors."""
+        self._encode()
+        [weights] = self._network.trained_weights()
+        with written_whole(Path(path), "encoder") as draft:
+            save_file({key: value.contiguous() for key, value in weights.items()}, draft)
+
+    def load_encoder(self, path: Path | str) -> "FineTunedLaplace":
+        """Take over what another model of the same name saved; the head has to be fitted next."""
+        if not Path(path).is_file():
+            raise InputError(
+                f"encoder {path}", expected="a file of `save_encoder`", got="none", fix="Train and save it first."
+            )
+        weights = load_file(path)
+        self._network.restore([weights], len(weights[LAST_BIAS]))
+        self._vectors, self._head = RecentVectors(self._network.features), None
+        return self
+
+    def _untrained(self) -> TextClassifier:
+        return TextClassifier(
+            self.name,
+            members=1,
+            validation="none",
+            recipe=self.recipe or FINE_TUNING,
+            head="mean",
+            learn_words=False,
+            cache=self.cache,
+            max_length=self.max_length,
+            batch_size=BATCH,
+            device=self.device,
+            checkpoints=self.checkpoints,
+        )
+
+    def _centre(self, items: Items) -> Items:
+        texts = items if self.pool is None or count(self.pool) == 0 else self.pool
+        if count(texts) <= CENTRE:
+            return texts
+        return take(texts, np.sort(np.random.default_rng(0).choice(count(texts), CENTRE, replace=False)))
+
+    def _encode(self) -> RecentVectors:
+        if self._vectors is None:
+            raise NotFitted(self)
+        return self._vectors
+
+    def _fitted(self) -> SpectralLaplace:
+        if self._head is None:
+            raise NotFitted(self)
+        return self._head
+
+
+def fine_tuned(
+    posterior: str = "laplace",
+    *,
+    name: str | Path = MINILM,
+    members: int | None = None,
+    cache: Path | str | None = None,
+    device: str | None = None,
+    progress: Progress | None = None,
+) -> Model:
+    """A fine-tuned text classifier with one of three posteriors.
+
+    Parameters
+    ----------
+    posterior
+        `laplace` (of the last layer), `dropout` (one network under consistent masks) or `ensemble` (networks that
+        differ in head, order of batches and validation split, which stops them early, as in the paper).
+    members
+        None: 20 samples of a Laplace posterior, which are cheap; five networks or masks.
+    """
+    if posterior == "laplace":
+        return FineTunedLaplace(name, members=members or 20, cache=cache, device=device, progress=progress)
+    if posterior not in NETWORKS:
+        raise unknown_name("posterior", posterior, ("laplace", *NETWORKS))
+    validation, recipe = NETWORKS[posterior]
+    return TextClassifier(
+        name,
+        members=members or 5,
+        posterior=posterior,
+        validation=validation,
+        recipe=recipe,
+        head="mean",
+        learn_words=False,
+        max_length=MAX_LENGTH,
+        batch_size=BATCH,
+        cache=cache,
+        device=device,
+        progress=progress,
+    )

@@ -1,0 +1,160 @@
+"""The pool of a frozen and a fine-tuned classifier: weights from held-out labels alone."""
+
+import numpy as np
+import pytest
+from tiny_bert import CLASSES, LABELS, TEXTS, tiny_bert
+
+from bemps.errors import InputError
+from bemps.learner import ActiveLearner
+from bemps.members.adapted import AdaptedText
+from bemps.members.finetuned import FineTunedLaplace
+from bemps.members.linear import SpectralLaplace
+from bemps.members.pooling import Evidence, PoolWeights, enough, pool_weights, pooled, stratified_folds
+from bemps.members.tfidf import tfidf_vectors
+from bemps.members.training import Recipe
+from bemps.testing import ModelCase, model_contract
+
+QUICK = Recipe(learning_rate=1e-2, head_rate=2e-2, epochs=6, patience=None, warm_up=0.1)
+WORDS = tfidf_vectors(TEXTS, dimensions=8, rng=np.random.default_rng(0))
+
+
+def quick(**options):
+    frozen = SpectralLaplace(TEXTS, encode=WORDS, members=4)
+    tuned = FineTunedLaplace(tiny_bert(), members=4, max_length=32, recipe=QUICK, pool=TEXTS)
+    return AdaptedText(frozen, tuned, **options)
+
+
+def fitted(model, n=24, seed=0):
+    return model.fit(TEXTS[:n], LABELS[:n], CLASSES, np.random.default_rng(seed))
+
+
+@model_contract(ModelCase("both", quick, TEXTS, LABELS, CLASSES, tolerance=1e-5))
+def test_contract(case, check):
+    check(case)
+
+
+def answers(labels, right, K, rng):
+    """Probabilities of a classifier that is right with this probability, and says so."""
+    says = np.where(rng.random(len(labels)) < right, labels, rng.integers(K, size=len(labels)))
+    probs = np.full((len(labels), K), 0.2 / (K - 1))
+    probs[np.arange(len(labels)), says] = 0.8
+    return probs
+
+
+@pytest.mark.parametrize(("first", "second", "low", "high"), [(0.9, 0.3, 0, 0.25), (0.3, 0.9, 0.75, 1)])
+def test_the_better_of_two_counts_more(first, second, low, high):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(4, size=200)
+    weights = pool_weights(Evidence(labels, answers(labels, first, 4, rng), answers(labels, second, 4, rng)))
+    assert low <= weights.second / (weights.first + weights.second) <= high
+
+
+def test_two_alike_share():
+    rng = np.random.default_rng(1)
+    labels = rng.integers(4, size=300)
+    weights = pool_weights(Evidence(labels, answers(labels, 0.7, 4, rng), answers(labels, 0.7, 4, rng)))
+    assert 0.3 < weights.second / (weights.first + weights.second) < 0.7
+
+
+def test_the_pool_is_the_weighted_mean_of_logarithms():
+    p, q = np.array([[0.5, 0.3, 0.2]]), np.array([[0.1, 0.1, 0.8]])
+    expected = p**0.4 * q**1.2
+    assert np.allclose(pooled(p, q, PoolWeights(0.4, 1.2)), expected / expected.sum())
+
+
+def test_folds_hold_out_every_label_once_and_every_class_evenly():
+    labels = np.repeat(np.arange(4), [9, 6, 4, 1])
+    splits = stratified_folds(labels, 3, np.random.default_rng(0))
+    assert sorted(np.concatenate([split.valid for split in splits])) == list(range(20))
+    for split in splits:
+        assert set(split.train) == set(range(20)) - set(split.valid)
+        sizes = np.bincount(labels[split.valid], minlength=4)
+        assert sizes[0] == 3
+        assert 1 <= sizes[2] <= 2
+
+
+def test_no_more_folds_than_are_needed():
+    splits = stratified_folds(np.zeros(300, dtype=int), 3, np.random.default_rng(0))
+    assert len(list(enough(splits, 150))) == 2
+    assert len(list(enough(splits, 1000))) == 3
+    assert len(list(enough(splits, 1))) == 1
+
+
+def test_evidence_comes_from_models_that_have_not_seen_the_labels():
+    model = quick()
+    seen = []
+    fit, predict = model.frozen.fit, model.frozen.predict_map
+
+    def recorded(items, labels, classes, rng):
+        seen.append(set(items))
+        return fit(items, labels, classes, rng)
+
+    def asked(items):
+        assert not seen[-1] & set(items)
+        return predict(items)
+
+    model.frozen.fit, model.frozen.predict_map = recorded, asked
+    model.fit_encoder(TEXTS, LABELS, CLASSES, np.random.default_rng(0))
+    assert len(seen) == 3
+    assert len(model.evidence_.labels) == 24
+
+
+def test_features_and_weights_are_those_of_one_linear_classifier():
+    model = fitted(quick())
+    model.pool_weights_ = PoolWeights(0.6, 0.5)
+    model.tuned.fit(TEXTS, LABELS, CLASSES, np.random.default_rng(1))
+    both = np.vstack([model.frozen.weights_, model.tuned._head.weights_])
+    logits = model.features(TEXTS) @ both
+    probs = np.exp(logits - logits.max(axis=1, keepdims=True))
+    assert np.allclose(probs / probs.sum(axis=1, keepdims=True), model.predict_map(TEXTS), atol=1e-5)
+
+
+def test_with_a_handful_of_labels_it_is_the_frozen_model():
+    model = fitted(quick(), n=9)
+    assert model.pool_weights_ == PoolWeights(1.0, 0.0)
+    alone = SpectralLaplace(TEXTS, encode=WORDS, members=4)
+    alone.fit(TEXTS[:9], LABELS[:9], CLASSES, np.random.default_rng(0))
+    assert np.array_equal(model.predict_map(TEXTS), alone.predict_map(TEXTS))
+
+
+def test_where_fine_tuning_counts_for_nothing_it_is_not_trained_at_the_end(monkeypatch):
+    monkeypatch.setattr("bemps.members.adapted.pool_weights", lambda evidence: PoolWeights(1.1, 0.0))
+    model, sizes = quick(), []
+    train = model.tuned.fit_encoder
+
+    def counted(items, *others):
+        sizes.append(len(items))
+        return train(items, *others)
+
+    model.tuned.fit_encoder = counted
+    fitted(model)
+    assert sizes == [16, 16, 16]
+    assert model.features(TEXTS).shape == model.frozen.features(TEXTS).shape
+
+
+def test_the_heads_follow_new_labels_without_training():
+    model = quick().fit_encoder(TEXTS[:21], LABELS[:21], CLASSES, np.random.default_rng(0))
+    model.tuned.fit_encoder = None
+    model.fit_head(TEXTS, LABELS, CLASSES, np.random.default_rng(1))
+    assert model.predict(TEXTS).shape == (4, 24, 3)
+
+
+def test_heads_before_the_encoder_are_refused():
+    with pytest.raises(InputError, match="Call fit first"):
+        quick().fit_head(TEXTS, LABELS, CLASSES, np.random.default_rng(0))
+
+
+def test_progress_is_one_bar():
+    told = []
+    fitted(quick(progress=lambda *what: told.append(what)))
+    assert {task for task, _, _ in told} == {"fine-tune"}
+    done = [done for _, done, _ in told]
+    assert done == sorted(done)
+    assert told[-1][1] == told[-1][2]
+
+
+def test_strategies_work_on_both():
+    for strategy in ("corelog-laplace", "badge", "corelog-ties"):
+        learner = ActiveLearner(quick(), TEXTS, classes=CLASSES, strategy=strategy, seed=0)
+        learner.tell({str(i): CLASSES[LABELS[i]] for i in range(21)})
+        assert len(learner.ask(2)) == 2
