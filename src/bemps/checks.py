@@ -49,7 +49,7 @@ def probabilities(value: ArrayLike, what: str = "probs") -> Float[Array, "E N K"
             what,
             expected="an array (E, N, K): members, items, classes",
             got=_shape(array),
-            fix="For a single model add the member axis: probs[None].",
+            fix="For a single model add the member axis, probs[None], and use strategy='margin' or 'entropy'.",
         )
     if array.size == 0:
         raise InputError(
@@ -82,6 +82,29 @@ def same_members_and_classes(probs: Float[Array, "E N K"], other: Float[Array, "
             got=_shape(other),
             fix="Predict both pools with the same members.",
         )
+
+
+def one_member(what: str, got: str) -> InputError:
+    """The error for what compares members, where there is nothing to compare."""
+    return InputError(
+        what,
+        expected="two members or more that differ: it compares their predictions",
+        got=got,
+        fix="With a single model use strategy='margin', 'entropy', 'least-confidence', or 'margin-km' with embeddings; "
+        "for members of a scikit-learn model use bemps.members.SklearnEnsemble.",
+    )
+
+
+def disagreement(probs: Float[Array, "E N K"], what: str) -> None:
+    """Refuse one member, or members whose predictions are all the same: their gain is 0 whatever is asked."""
+    if not differ(probs):
+        got = "one member" if len(probs) == 1 else f"{len(probs)} members that predict the same everywhere"
+        raise one_member(what, got)
+
+
+def differ(probs: Float[Array, "E N K"]) -> bool:
+    """Whether any two members predict anything different, beyond the last digits."""
+    return float(np.abs(probs[1:] - probs[0]).max(initial=0)) > 4 * np.finfo(probs.dtype).eps
 
 
 def distribution(value: ArrayLike | None, size: int, what: str) -> Float[Array, " size"]:

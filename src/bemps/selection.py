@@ -9,11 +9,25 @@ from bemps.errors import InputError
 from bemps.strategies import Strategy, run
 from bemps.types import Array, Seed, Selection
 
+AUTO = "auto"
+
+
+def automatic(*, probs: bool, vectors: bool) -> str:
+    """The strategy that "auto" means, by what is there to choose with.
+
+    With vectors of the items `margin-km`: near ties, spread by k-means. With probabilities alone `margin`. Both need
+    one member only, and are ahead of random and of `coremse` in the project's own comparisons (docs/recipes.md,
+    "What auto takes"). Without probabilities `typiclust`.
+    """
+    if not probs:
+        return "typiclust"
+    return "margin-km" if vectors else "margin"
+
 
 def select(
     probs: ArrayLike | None,
     n: int,
-    strategy: str | Strategy = "coremse",
+    strategy: str | Strategy = AUTO,
     *,
     weights: ArrayLike | None = None,
     estimation: ArrayLike | None = None,
@@ -65,6 +79,8 @@ def select(
         ),
         estimation_features=_estimation_features(estimation_features, points, own["features"]),
     )
+    if strategy == AUTO:
+        strategy = automatic(probs=members is not None, vectors=embeddings is not None or features is not None)
     return run(strategy, context, **options)
 
 

@@ -1,7 +1,7 @@
 """The one table from a name to a strategy: a function of a `Context` that returns a `Selection`."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -27,13 +27,18 @@ Strategy = Callable[..., Selection]
 class Entry:
     """A row of the table.
 
-    needs   what a learner should bring beside `probs`: fields of `Context`, and "map" for strategies that want the
-            single most probable model's predictions in place of the members'
+    needs   what a learner should bring beside `probs`: fields of `Context`; "map" for strategies that want the single
+            most probable model's predictions in place of the members'; "disagreement" for those that compare members
     """
 
     run: Strategy
     help: str
     needs: tuple[str, ...] = ()
+
+    @property
+    def disagreement(self) -> bool:
+        """Whether one member, or members that all agree, leave the strategy nothing to choose by."""
+        return "disagreement" in self.needs
 
     @property
     def options(self) -> dict[str, object]:
@@ -211,7 +216,8 @@ def _typiclust(context: Context) -> Selection:
 
 # -- the table --------------------------------------------------------------------------------------------------------
 
-_SAMPLED = ("estimation",)
+_MEMBERS = ("disagreement",)
+_SAMPLED = (*_MEMBERS, "estimation")
 _LAPLACE = ("map", "features", "labelled_features", "labelled_probs", "estimation", "estimation_features")
 _EMBEDDED = ("map", "embeddings", "labelled_embeddings", "labelled_probs")
 _REPRESENTED = ("embeddings", "labelled_embeddings")
@@ -221,8 +227,8 @@ STRATEGIES: dict[str, Entry] = {
     "least-confidence": Entry(partial(_uncertainty, of=baselines.least_confidence), "1 - largest probability"),
     "margin": Entry(partial(_uncertainty, of=baselines.margin), "first two classes closest (breaking ties)"),
     "entropy": Entry(partial(_uncertainty, of=baselines.entropy), "entropy of the mean prediction"),
-    "bald": Entry(partial(_uncertainty, of=baselines.bald), "mutual information of label and members"),
-    "batchbald": Entry(_batchbald, "mutual information of the batch's labels and members, greedy"),
+    "bald": Entry(partial(_uncertainty, of=baselines.bald), "mutual information of label and members", _MEMBERS),
+    "batchbald": Entry(_batchbald, "mutual information of the batch's labels and members, greedy", _MEMBERS),
     "mocu": Entry(partial(_gain_diverse, score="zero-one", compat=None), "expected gain in error rate (ELR)", _SAMPLED),
     "wmocu": Entry(_wmocu, "weighted MOCU (Zhao et al. 2021), c = 1", _SAMPLED),
     "smocu": Entry(_smocu, "soft MOCU, expected gain in a softened error rate, k = 10", _SAMPLED),
@@ -232,16 +238,20 @@ STRATEGIES: dict[str, Entry] = {
     "coreset": Entry(_coreset, "k-centre greedy on embeddings", _REPRESENTED),
     "typiclust": Entry(_typiclust, "typical items of unlabelled clusters; needs no labels", _REPRESENTED),
     "margin-km": Entry(_margin_km, "k-means on embeddings of the 10 B smallest margins", ("embeddings",)),
-    "coremse": Entry(partial(_gain_diverse, score="brier"), "expected gain in the Brier score, diverse batch"),
+    "coremse": Entry(
+        partial(_gain_diverse, score="brier"), "expected gain in the Brier score, diverse batch", _MEMBERS
+    ),
     "corelog": Entry(partial(_gain_diverse, score="log"), "expected gain in the log score, diverse batch", _SAMPLED),
     "gain": Entry(_gain_of_score, "expected gain in any score (option `score`), diverse batch", _SAMPLED),
-    "coremse-topk": Entry(partial(_gain_topk, score="brier"), "expected gain in the Brier score, the top B"),
+    "coremse-topk": Entry(partial(_gain_topk, score="brier"), "expected gain in the Brier score, the top B", _MEMBERS),
     "corelog-topk": Entry(partial(_gain_topk, score="log"), "expected gain in the log score (EPIG), top B", _SAMPLED),
-    "coremse-km": Entry(partial(_gain_km, score="brier"), "CoreMSE-weighted k-means on features", ("features",)),
+    "coremse-km": Entry(
+        partial(_gain_km, score="brier"), "CoreMSE-weighted k-means on features", (*_MEMBERS, "features")
+    ),
     "corelog-km": Entry(
         partial(_gain_km, score="log"), "CoreLog-weighted k-means on features", (*_SAMPLED, "features")
     ),
-    "coremse-joint": Entry(_gain_joint, "joint expected gain of the batch in the Brier score, greedy"),
+    "coremse-joint": Entry(_gain_joint, "joint expected gain of the batch in the Brier score, greedy", _MEMBERS),
     "coremse-laplace": Entry(
         partial(closed_form.laplace_batch, score="brier"), "closed-form CoreMSE of a linear head, greedy", _LAPLACE
     ),
@@ -286,12 +296,30 @@ def find(strategy: str | Strategy) -> Entry:
     return STRATEGIES[name]
 
 
+def name_for(strategy: str | Strategy) -> str:
+    """The name of a strategy, for messages and batches."""
+    return strategy if isinstance(strategy, str) else str(getattr(strategy, "__name__", "own"))
+
+
+def check_options(strategy: str | Strategy, options: Mapping[str, object]) -> None:
+    """Refuse options that a strategy does not have, or whose kind is not that of their default."""
+    known = find(strategy).options
+    for name, value in options.items() if isinstance(strategy, str) else ():
+        if name not in known:
+            raise unknown_name(f"option of {strategy}", name, known)
+        default = known[name]
+        number = isinstance(default, int | float) and not isinstance(default, bool)
+        if number and (isinstance(value, bool) or not isinstance(value, int | float | np.number)):
+            fix = f"Its default is {default}."
+            raise InputError(f"option {name} of {strategy}", expected="a number", got=repr(value), fix=fix)
+
+
 def run(strategy: str | Strategy, context: Context, **options: object) -> Selection:
     """Run a strategy with its own options; what it returns is checked to be a batch."""
     entry = find(strategy)
-    for name in options:
-        if isinstance(strategy, str) and name not in entry.options:
-            raise unknown_name(f"option of {strategy}", name, entry.options)
+    check_options(strategy, options)
+    if entry.disagreement and context.n < context.size:
+        checks.disagreement(context.need("probs"), name_for(strategy))
     return _checked(entry.run(context, **options), context)
 
 

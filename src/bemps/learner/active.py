@@ -1,113 +1,164 @@
 """The active learner: ask for a batch, tell its labels, ask again."""
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from os import PathLike
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
 
-from bemps.checks import batch_size
-from bemps.context import Context
+from bemps import checks
 from bemps.errors import InputError
 from bemps.gain import remaining_gain
-from bemps.learner import stopping
-from bemps.learner.asked import Batch, Why, reasons
-from bemps.learner.knowledge import CHOOSE, ESTIMATE, Knowledge
+from bemps.learner import door, stopping
+from bemps.learner.asked import Batch
+from bemps.learner.choosing import choose_batch
+from bemps.learner.items import checked_items
+from bemps.learner.knowledge import ESTIMATE, Knowledge
 from bemps.learner.pool import Pool
-from bemps.members.base import Items, Model, count
-from bemps.strategies import Strategy, find, run
-from bemps.types import Array, Selection
+from bemps.members.base import Model, count
+from bemps.selection import AUTO
+from bemps.strategies import Strategy, find
+from bemps.types import Array
 
 ESTIMATION_SIZE = 1_000
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+def _alone(
+    method: Callable[Concatenate["ActiveLearner", P], Result],
+) -> Callable[Concatenate["ActiveLearner", P], Result]:
+    """One thread at a time in a learner."""
+
+    @wraps(method)
+    def guarded(self: "ActiveLearner", *args: P.args, **kwargs: P.kwargs) -> Result:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return cast(Any, guarded)
 
 
 class ActiveLearner:
     """Chooses what to label next from a pool, with any model.
 
-    model            anything with fit and predict (`bemps.members`); where it also has features, embeddings or
-                     surprisal, the strategies that need them can be used
-    items            texts, or rows of an array
-    ids              one for each item; their positions as text if left out
-    classes          the names, in order; others are refused until `add_class`. If left out, labels make them
-    strategy         a name of `bemps.strategies()` or a function of a Context; `options` are its own
-    cold_start       the strategy while there are not two classes with a label; it sees embeddings only
-    explain          say of each item why it is asked (`Batch.why`), which can take longer than choosing it
-    surprisal        a vector for each item, where the model has none itself: the strategy `alps` needs them
-    estimation_size  items drawn once from the pool, over which gains that do not factorise are averaged
+    Learners with the same seed that are told the same labels ask for the same items. Threads may share a learner.
 
-    Learners with the same seed that are told the same labels ask for the same items.
+    Parameters
+    ----------
+    model
+        Anything with fit and predict (`bemps.members`), or a scikit-learn classifier, of which it makes an ensemble.
+        Where a model also has features, embeddings or surprisal, the strategies that need them can be used.
+    items
+        Texts, rows of an array, of a DataFrame or of a sparse matrix. They are taken by position.
+    ids
+        One for each item; their positions as text if left out.
+    classes
+        The names, in order; others are refused until `add_class`. If left out, labels make them.
+    strategy
+        A name of `bemps.strategies()` or a function of a Context. "auto" takes `margin-km`, and `margin` where no
+        vectors of the items can be had: near ties, spread by k-means, which the project's own comparisons support
+        for one member or many (docs/recipes.md, "What auto takes").
+    options
+        Those of the strategy.
+    cold_start
+        The strategy while there are not two classes with a label; it sees embeddings only.
+    explain
+        Say of each item why it is asked (`Batch.why`), which can take longer than choosing it.
+    surprisal
+        A vector for each item, where the model has none itself: the strategy `alps` needs them.
+    estimation_size
+        Items drawn once from the pool, over which gains that do not factorise are averaged.
+    seed
+        Of all random numbers.
     """
 
     def __init__(
         self,
-        model: Model,
-        items: Items,
+        model: Any,
+        items: Any,
         *,
-        ids: Sequence[str] | None = None,
-        classes: Sequence[str] | None = None,
-        strategy: str | Strategy = "coremse",
+        ids: Iterable[Any] | None = None,
+        classes: Iterable[Any] | None = None,
+        strategy: str | Strategy = AUTO,
         options: Mapping[str, object] | None = None,
         cold_start: str | Strategy = "typiclust",
         explain: bool = True,
-        surprisal: Float[Array, "N T"] | None = None,
+        surprisal: ArrayLike | None = None,
         estimation_size: int = ESTIMATION_SIZE,
         seed: int = 0,
     ) -> None:
-        self.model, self.items, self.strategy, self.options = model, items, strategy, dict(options or {})
-        self.cold_start, self.estimation_size, self.seed = cold_start, estimation_size, seed
-        self.explain = explain
-        names = tuple(map(str, range(count(items)))) if ids is None else tuple(ids)
-        if len(names) != count(items):
-            got = f"{len(names)} ids of {count(items)} items"
-            raise InputError("ids", expected="one for each item", got=got, fix="Give both in the same order.")
-        for known in (strategy, cold_start):
-            find(known)
-        self.pool = Pool(names, list(classes or []), closed=classes is not None)
-        self.knowledge = Knowledge(model, items, self.pool, seed, surprisal)
+        self.model, self.items = door.checked_model(model), checked_items(items)
+        self.strategy, self.options, self.cold_start = strategy, dict(options or {}), cold_start
+        self.estimation_size = checks.whole(estimation_size, "estimation_size", 1)
+        self.seed, self.explain = checks.whole(seed, "seed", 0), explain
+        names = door.checked_ids(ids, count(self.items))
+        self.pool = Pool(names, door.checked_classes(classes), closed=classes is not None)
+        door.check_strategy(strategy, self.options, self.model, self.items, surprisal)
+        find(cold_start)
+        self.knowledge = Knowledge(
+            self.model, self.items, self.pool, seed, door.checked_surprisal(surprisal, self.items)
+        )
         self.asked: Batch | None = None
         self.asked_at = -1
         self.agreement: list[float] = []
-        self._last_classes: Int[Array, " N"] | None = None
+        self.last_classes: Int[Array, " M"] | None = None  # what was predicted when the last batch was asked
+        self.last_classes_at = -1
+        self.saved_as: tuple[Path, str] | None = None  # the folder of this learner, and what was in it
+        self._batches: tuple[object, dict[int, Batch]] = None, {}
+        self._lock = threading.RLock()
 
+    @_alone
     def ask(self, n: int = 1) -> Batch:
-        """The next n items to label. Asked again before anything is told or skipped, it is the same batch."""
-        if self.asked is not None and self.asked_at == self.pool.version:
-            return self.asked
-        candidates = self.pool.candidates()
-        size = batch_size(n, len(candidates))
-        if self.knowledge.ready:
-            self._track_agreement()
-            chosen, name = self._choose(self.strategy, candidates, size, self.options)
-        else:
-            chosen, name = self._choose(self.cold_start, candidates, size, {})
-        why = self._why(chosen, candidates) if self.explain else ()
-        names = tuple(self.pool.ids[candidates[i]] for i in chosen.indices)
-        self.asked = Batch(self._batch_id(names), names, tuple(map(float, chosen.scores)), why, name)
-        self.asked_at = self.pool.version
-        return self.asked
+        """The next n items to label.
 
-    def tell(self, batch: Batch | Mapping[str, str], labels: Sequence[str | None] | None = None) -> int:
-        """Labels of a batch in its order (None where there is none yet), or by id; returns how many were new.
-
-        Partial answers are fine, repeated ones harmless; another label for an item corrects the earlier one.
+        The labels, the seed and n decide: asked again with the same n before anything is told, skipped or excluded, it
+        is the same batch; with another n, a batch of that size, which takes the place of the one before.
         """
-        if not isinstance(batch, Batch):
-            return self.pool.tell(batch)
-        if labels is None or len(labels) != len(batch):
-            got = "none" if labels is None else str(len(labels))
-            fix = "Give None for an item that has no label yet, or tell({id: label})."
-            raise InputError("labels", expected=f"{len(batch)}, one for each item of the batch", got=got, fix=fix)
-        given = zip(batch.items, labels, strict=True)
-        return self.pool.tell({name: label for name, label in given if label is not None})
+        batch = self._batch(n)
+        if self.knowledge.ready and self.last_classes_at != self.pool.version:
+            self.agreement = list(self._agreement())
+            self.last_classes, self.last_classes_at = self._predicted_classes(), self.pool.version
+        self.asked, self.asked_at = batch, self.pool.version
+        return batch
 
-    def skip(self, ids: Iterable[str]) -> None:
+    @_alone
+    def tell(self, batch: Any, labels: Sequence[Any] | Array | None = None) -> int:
+        """Take the labels of a batch in its order (None where there is none yet), or labels by id.
+
+        It returns how many were new. Partial answers are fine, repeated ones harmless; another label for an item
+        corrects the earlier one. Ids and labels may be whole numbers, which stand for their text.
+        """
+        if isinstance(batch, Batch):
+            batch = _by_id(batch, labels)
+        elif not isinstance(batch, Mapping):
+            fix = "For example tell({'3': 'bug'}), or tell(batch, labels)."
+            raise InputError("tell", expected="a batch, or labels by id", got=repr(batch)[:80], fix=fix)
+        return self.pool.tell(
+            {door.checked_name(i, "id"): door.checked_name(label, f"label of {i}") for i, label in batch.items()}
+        )
+
+    @_alone
+    def skip(self, ids: Iterable[Any]) -> None:
         """Do not ask for these again; a label for one takes it back."""
-        self.pool.skip(ids)
+        self.pool.skip(_names(ids))
 
-    def add_class(self, name: str) -> None:
+    @_alone
+    def exclude(self, ids: Iterable[Any]) -> None:
+        """Do not ask for these for now, as others have them in hand; the next call replaces them, with none ends it.
+
+        It changes nothing else: neither what is predicted nor the order of the others.
+        """
+        self.pool.exclude(_names(ids))
+
+    @_alone
+    def add_class(self, name: Any) -> None:
         """One more class, after those that are there."""
-        self.pool.add_class(name)
+        self.pool.add_class(door.checked_name(name, "class"))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -118,70 +169,68 @@ class ActiveLearner:
         """What was told, by id."""
         return dict(self.pool.labels)
 
-    def predict(self, items: Items) -> Float[Array, "N K"]:
+    @_alone
+    def predict(self, items: Any) -> Float[Array, "N K"]:
         """Probabilities of the classes for any items: the members' weighted mean."""
         self._require_ready("predict")
-        probs = self.knowledge.fitted().predict(items)
+        probs = self.knowledge.predict(checked_items(items))
         return np.tensordot(self.knowledge.weights(len(probs)), probs, 1)
 
+    @_alone
     def remaining_gain(self) -> float:
-        """What could still be gained in the Brier score on the estimation pool, if everything were known."""
+        """What could still be gained in the Brier score on the estimation pool, if everything were known.
+
+        It is how far the members differ, so that one member, or members that all agree, are refused: they say nothing.
+        """
         self._require_ready("remaining_gain")
         probs, weights = self.knowledge.members(self.estimation_rows())
+        checks.disagreement(probs, "remaining_gain")
         return remaining_gain(probs, weights=weights)
 
+    @_alone
     def forecast(self, n: int = 1) -> stopping.Forecast:
-        """What the next batch of n is expected to bring; it asks for that batch."""
+        """What the batch of n that `ask(n)` would return is expected to bring; nothing is asked by it."""
         self._require_ready("forecast")
-        batch = self.ask(n)
-        probs, weights = self.knowledge.members(self.pool.positions(batch.items))
         points, _ = self.knowledge.members(self.estimation_rows())
+        checks.disagreement(points, "forecast")
+        batch = self._batch(n)
+        probs, weights = self.knowledge.members(self.pool.positions(batch.items))
         return stopping.forecast(probs, points, weights, np.arange(len(batch)), self.seed)
 
+    @_alone
     def advice(self, rules: Sequence[stopping.Rule], n: int = 1) -> stopping.Advice:
-        """Stop or go on, by any of the rules, with n items as the next batch."""
-        told = self.forecast(n) if self.knowledge.ready and len(self.pool.candidates()) else None
-        progress = stopping.Progress(len(self.pool.labels), told, tuple(self.agreement))
-        return stopping.advice(rules, progress)
+        """Stop or go on, by any of the rules, with n items (or what is left) as the next batch; nothing is asked."""
+        left, asked = len(self.pool.candidates()), any(isinstance(rule, stopping.GainBelow) for rule in rules)
+        forecast = self.forecast(min(n, left)) if self.knowledge.ready and left and (asked or self._differ()) else None
+        agreement = self._agreement() if self.knowledge.ready else tuple(self.agreement)
+        return stopping.advice(rules, stopping.Progress(len(self.pool.labels), forecast, agreement))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write everything but the model's weights to a folder: JSON and plain arrays, never pickle."""
+    @_alone
+    def save(self, path: str | PathLike[str], *, force: bool = False, with_model: bool = True) -> None:
+        """Write everything but the model's weights to a folder: JSON and plain arrays, never pickle.
+
+        Parameters
+        ----------
+        path
+            A new folder, or the one that this learner was loaded from or saved to.
+        force
+            Replace another learner that is there, or one that another process has saved since.
+        with_model
+            False leaves the model out; `load` then needs it. A model that would not come back as itself is refused.
+        """
         from bemps.learner.saved import save
 
-        save(self, path)
+        save(self, path, force=force, with_model=with_model)
 
     @classmethod
     def load(cls, path: str | PathLike[str], model: Model | None = None) -> "ActiveLearner":
-        """A saved learner, which asks for the same next batch; `model` where it could not be described in JSON."""
+        """A saved learner, which asks for the same next batch; `model` in place of the one that was saved.
+
+        Loading runs nothing from the folder: it makes models from a fixed table of classes.
+        """
         from bemps.learner.saved import load
 
         return load(path, model)
-
-    def _choose(
-        self, strategy: str | Strategy, candidates: Int[Array, " N"], n: int, options: Mapping[str, object]
-    ) -> tuple[Selection, str]:
-        entry = find(strategy)
-        ready = self.knowledge.ready
-        known = self.knowledge.members(candidates) if ready and "map" not in entry.needs else None
-        if ready and "map" in entry.needs:
-            known = self.knowledge.most_probable(candidates)[None], np.ones(1)
-        needs = entry.needs if ready else ("embeddings", "labelled_embeddings")
-        context = Context(
-            n=n,
-            size=len(candidates),
-            rng=self.knowledge.generator(CHOOSE),
-            probs=None if known is None else known[0],
-            weights=None if known is None else known[1],
-            **self.knowledge.bring(needs, candidates, self.estimation_rows()),
-        )
-        name = strategy if isinstance(strategy, str) else getattr(strategy, "__name__", "own")
-        return run(strategy, context, **options), name
-
-    def _why(self, chosen: Selection, candidates: Int[Array, " N"]) -> tuple[Why, ...]:
-        if self.knowledge.ready:
-            return reasons(*self.knowledge.members(candidates), chosen)
-        stands = [1] * len(chosen) if chosen.clusters is None else map(len, chosen.clusters)
-        return tuple(Why(0.0, 0.0, number) for number in stands)
 
     def estimation_rows(self) -> Int[Array, " M"]:
         """Positions of the estimation pool: drawn once from all items, and the same for the whole run."""
@@ -189,19 +238,58 @@ class ActiveLearner:
         rng = np.random.default_rng([self.seed, ESTIMATE])
         return np.sort(rng.choice(len(self.pool.ids), size, replace=False))
 
-    def _track_agreement(self) -> None:
-        """How many classes that `predict` tells of the estimation pool stayed the same since the last batch."""
-        probs, weights = self.knowledge.members(self.estimation_rows())
-        now = np.tensordot(weights, probs, 1).argmax(1)
-        if self._last_classes is not None:
-            self.agreement.append(float((now == self._last_classes).mean()))
-        self._last_classes = now
+    def _batch(self, n: int) -> Batch:
+        """The batch of n in the present state, chosen once."""
+        state = self.pool.version, self.pool.excluded, self.strategy, str(self.options)
+        if self._batches[0] != state:
+            self._batches = state, {}
+        open_one = self.asked if self.asked_at == self.pool.version else None
+        if open_one is not None and len(open_one) == n and not self.pool.excluded.intersection(open_one.items):
+            return open_one
+        if n not in self._batches[1]:
+            self._batches[1][n] = choose_batch(self, n)
+        return self._batches[1][n]
 
-    def _batch_id(self, names: tuple[str, ...]) -> str:
-        text = "\n".join([str(self.seed), str(self.pool.version), *names])
-        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    def _differ(self) -> bool:
+        """Whether there are members to compare; a rule that looks at no gain works with one."""
+        return checks.differ(self.knowledge.members(self.estimation_rows())[0])
+
+    def _predicted_classes(self) -> Int[Array, " M"]:
+        probs, weights = self.knowledge.members(self.estimation_rows())
+        return np.tensordot(weights, probs, 1).argmax(1)
+
+    def _agreement(self) -> tuple[float, ...]:
+        """How many predicted classes of the estimation pool stayed the same from batch to batch, the present last."""
+        if self.last_classes is None or self.last_classes_at == self.pool.version:
+            return tuple(self.agreement)
+        return *self.agreement, float((self._predicted_classes() == self.last_classes).mean())
 
     def _require_ready(self, what: str) -> None:
         if not self.knowledge.ready:
             got = f"{len(self.pool.labels)} labels of {len(set(self.pool.labels.values()))} classes"
             raise InputError(what, expected="labels of at least two classes", got=got, fix="Tell some labels first.")
+
+    def __repr__(self) -> str:
+        strategy = self.strategy if isinstance(self.strategy, str) else "a function"
+        return (
+            f"ActiveLearner({type(self.model).__name__}, {len(self.pool.ids)} items, {len(self.pool.labels)} labels, "
+            f"{len(self.pool.classes)} classes, strategy={strategy})"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.RLock())
+
+
+def _names(ids: Iterable[Any]) -> list[str]:
+    return [door.checked_name(name, "id") for name in ([ids] if isinstance(ids, str) else ids)]
+
+
+def _by_id(batch: Batch, labels: Sequence[Any] | Array | None) -> dict[str, Any]:
+    if labels is None or isinstance(labels, str) or len(labels) != len(batch):
+        got = "none" if labels is None else repr(labels) if isinstance(labels, str) else str(len(labels))
+        fix = "Give None for an item that has no label yet, or tell({id: label})."
+        raise InputError("labels", expected=f"{len(batch)}, one for each item of the batch", got=got, fix=fix)
+    return {name: label for name, label in zip(batch.items, labels, strict=True) if label is not None}

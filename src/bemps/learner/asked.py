@@ -1,12 +1,16 @@
 """What is asked for: a frozen batch with an identity, and why each of its items is in it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from bemps.gain import core_mse, remaining_gain
 from bemps.types import Array, Selection
+
+SHOWN = 200  # characters of a text in a notebook
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,8 @@ class Why:
 class Batch:
     """Items to label, best first. Equal batches have equal ids; `strategy` is the one that chose.
 
-    `why` has one reason for each item; none where the learner was told not to explain.
+    `items` are the ids of the items and `contents` the items themselves, in the same order. `why` has one reason for
+    each item; none where the learner was told not to explain.
     """
 
     id: str
@@ -35,9 +40,24 @@ class Batch:
     scores: tuple[float, ...]
     why: tuple[Why, ...]
     strategy: str
+    contents: Any = field(default=None, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        rows = zip(self.items, _shown(self.contents, len(self)), self.scores, strict=True)
+        cells = "".join(f"<tr><td>{escape(i)}</td><td>{escape(c)}</td><td>{s:.4g}</td></tr>" for i, c, s in rows)
+        return f"<table><tr><th>id</th><th>item</th><th>score ({escape(self.strategy)})</th></tr>{cells}</table>"
+
+
+def _shown(contents: Any, size: int) -> list[str]:
+    """Texts at their beginning, other items in short; empty where the batch came without them."""
+    if contents is None:
+        return [""] * size
+    rows = contents.to_numpy() if hasattr(contents, "to_numpy") else contents
+    return [row[:SHOWN] if isinstance(row, str) else np.array2string(np.asarray(row), threshold=6) for row in rows]
 
 
 def reasons(probs: Float[Array, "E N K"], weights: Float[Array, " E"] | None, chosen: Selection) -> tuple[Why, ...]:

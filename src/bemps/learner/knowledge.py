@@ -6,8 +6,11 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float, Int
 
+from bemps import checks
 from bemps.errors import InputError
+from bemps.learner.door import cannot_serve
 from bemps.learner.pool import Pool
+from bemps.learner.unlabelled import unlabelled_vectors
 from bemps.members.base import HasEmbeddings, HasFeatures, HasSurprisal, HasWeights, Items, Model, UsesPool, count, take
 from bemps.types import Array
 
@@ -58,14 +61,22 @@ class Knowledge:
         whole = 2 * len(rows) > count(self._items)
         key = None if whole else rows.tobytes()
         if key not in self._told:
-            self._told[key] = model.predict(self._items if whole else take(self._items, rows))
+            self._told[key] = self.predict(self._items if whole else take(self._items, rows), model)
         probs = self._told[key].take(rows, axis=1) if whole else self._told[key].copy()
         return probs, self.weights(len(probs))
+
+    def predict(self, items: Items, model: Model | None = None) -> Float[Array, "E n K"]:
+        """The members' answers about any items, once they are what a model has to answer."""
+        fitted = self.fitted() if model is None else model
+        return checked_answer(fitted.predict(items), count(items), len(self._pool.classes), fitted)
 
     def weights(self, E: int) -> Float[Array, " E"]:
         """p(theta|L) of the E members, uniform where the model has no opinion."""
         model = self.fitted()
-        return model.weights if isinstance(model, HasWeights) else np.full(E, 1 / E)
+        if not isinstance(model, HasWeights):
+            return np.full(E, 1 / E)
+        checks.distribution(model.weights, E, f"weights of {type(model).__name__}")
+        return np.asarray(model.weights)
 
     def most_probable(self, rows: Rows) -> Float[Array, "n K"]:
         """The single most probable model's predictions where the model has one, else the members' mean."""
@@ -79,31 +90,23 @@ class Knowledge:
     def features(self, rows: Rows) -> Float[Array, "n H"]:
         model = self.fitted()
         if not isinstance(model, HasFeatures):
-            raise _cannot(model, "features")
+            raise cannot_serve(model, "features")
         return model.features(take(self._items, rows))
 
     def surprisal(self, rows: Rows) -> Float[Array, "n H"]:
         if self.given_surprisal is not None:
             return self.given_surprisal[rows]
         if not isinstance(self.model, HasSurprisal):
-            raise _cannot(self.model, "surprisal")
+            raise cannot_serve(self.model, "surprisal")
         return self.model.surprisal(take(self._items, rows))
 
     def embeddings(self, rows: Rows) -> Float[Array, "n H"]:
-        """Vectors that need no label: the backbone's; rows of numbers as they are; texts by TF-IDF."""
+        """Vectors that need no label: the backbone's, else those of the items themselves."""
         if self._vectors is None:
-            self._vectors = self._unlabelled_vectors()
+            rng = np.random.default_rng([self._seed, WORDS])
+            model = self.model if isinstance(self.model, HasEmbeddings) else None
+            self._vectors = model.embeddings(self._items) if model is not None else unlabelled_vectors(self._items, rng)
         return self._vectors[rows]
-
-    def _unlabelled_vectors(self) -> Float[Array, "N H"]:
-        if isinstance(self.model, HasEmbeddings):
-            return self.model.embeddings(self._items)
-        if isinstance(self._items, np.ndarray):
-            return self._items.reshape(len(self._items), -1).astype(np.float64, copy=False)
-        from bemps.members.tfidf import tfidf_vectors
-
-        rng = np.random.default_rng([self._seed, WORDS])
-        return tfidf_vectors(self._items, dimensions=64, rng=rng)(self._items)
 
     def bring(self, needs: tuple[str, ...], candidates: Rows, points: Int[Array, " M"]) -> dict[str, Array]:
         """The fields of a Context that a strategy needs beside the members' predictions."""
@@ -129,10 +132,19 @@ def _first(members: Callable[[Rows], tuple[Array, Array]], rows: Rows) -> Array:
     return members(rows)[0]
 
 
-def _cannot(model: object, what: str) -> InputError:
-    return InputError(
-        "strategy",
-        expected=f"a model with `{what}`, which this strategy needs",
-        got=f"{type(model).__name__}, which has none",
-        fix="Choose another strategy, or a model of bemps.members that has it.",
-    )
+def checked_answer(answer: object, N: int, K: int, model: object) -> Float[Array, "E N K"]:
+    """What `predict` returned, once it is probabilities of every item and class."""
+    what = f"{type(model).__name__}.predict"
+    if hasattr(answer, "detach"):  # a torch tensor, which may carry a gradient
+        answer = answer.detach().cpu().numpy()
+    if N == 0:
+        return np.asarray(answer)
+    probs = checks.probabilities(np.asarray(answer), what)
+    if probs.shape[1:] != (N, K):
+        raise InputError(
+            what,
+            expected=f"an array (E, {N}, {K}): members, items, classes",
+            got=f"shape {probs.shape}",
+            fix="Return one row for each item and one column for each class, members first.",
+        )
+    return probs

@@ -22,6 +22,7 @@ class Pool:
     closed: bool = False
     labels: dict[str, str] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
+    excluded: frozenset[str] = frozenset()  # not asked for now; it changes neither the labels nor the random numbers
     version: int = 0
 
     def __post_init__(self) -> None:
@@ -55,6 +56,10 @@ class Pool:
         self.skipped |= new
         self.version += bool(new)
 
+    def exclude(self, ids: Iterable[str]) -> None:
+        """Do not ask for these, and only these, until the next call."""
+        self.excluded = frozenset(self._known(name) for name in ids)
+
     def add_class(self, name: str) -> None:
         """One more class, after the others, so that columns keep their places."""
         if name in self.classes:
@@ -63,8 +68,8 @@ class Pool:
         self.version += 1
 
     def candidates(self) -> Int[Array, " N"]:
-        """Positions of what may be asked: neither labelled nor skipped."""
-        out = self.labels.keys() | self.skipped
+        """Positions of what may be asked: neither labelled nor skipped nor excluded."""
+        out = self.labels.keys() | self.skipped | self.excluded
         return np.array([row for row, name in enumerate(self.ids) if name not in out], dtype=np.int64)
 
     def labelled(self) -> tuple[Int[Array, " L"], Int[Array, " L"]]:

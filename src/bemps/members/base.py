@@ -9,7 +9,8 @@ ask with `isinstance(model, HasFeatures)`.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol, TypeVar, cast, runtime_checkable
+from importlib import import_module
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -17,10 +18,23 @@ from jaxtyping import Float, Int
 from bemps.errors import BempsError, InputError
 from bemps.types import Array
 
-# Rows of an array (vectors, images, ids), or texts.
-Items = Array | Sequence[str]
+
+@runtime_checkable
+class Frame(Protocol):
+    """A table whose rows are items: a DataFrame or a sparse matrix."""
+
+    shape: tuple[int, ...]
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+# Rows of an array (vectors, images, ids), of a table, or texts.
+Items = Array | Sequence[str] | Frame
 T = TypeVar("T")
 
+LARGEST = 1e100  # of a vector: squares of larger numbers overflow
 # What a member raises when its training goes wrong; anything else (interrupts, type errors) is not retried.
 MEMBER_FAILURES = (ArithmeticError, RuntimeError, ValueError)
 
@@ -90,7 +104,8 @@ class Diverged(BempsError, RuntimeError):
 
 def count(items: Items) -> int:
     """N, the number of items."""
-    return len(items)
+    shape: tuple[int, ...] | None = getattr(items, "shape", None)  # a sparse matrix has no length
+    return int(shape[0]) if shape else len(items)
 
 
 def take(items: Items, indices: Int[Array, " n"]) -> Items:
@@ -98,6 +113,10 @@ def take(items: Items, indices: Int[Array, " n"]) -> Items:
     if isinstance(items, np.ndarray):
         rows: Array = items[indices]
         return rows
+    if hasattr(items, "iloc"):
+        return cast(Items, items.iloc[indices])  # by position: a DataFrame's own labels do not count
+    if hasattr(items, "shape"):
+        return cast(Items, cast(Frame, items)[indices])
     return [items[i] for i in indices]
 
 
@@ -105,6 +124,12 @@ def join(items: Items, more: Items) -> Items:
     """The items of both, first `items`, then `more`."""
     if isinstance(items, np.ndarray) and isinstance(more, np.ndarray):
         return np.concatenate([items, more])
+    if hasattr(items, "iloc") and hasattr(more, "iloc"):
+        return cast(Items, import_module("pandas").concat([items, more]))
+    if hasattr(items, "tocsr") and hasattr(more, "tocsr"):
+        from scipy.sparse import vstack
+
+        return cast(Items, vstack(cast(Any, [items, more]), format="csr"))
     return [*cast(Sequence[str], items), *cast(Sequence[str], more)]
 
 
@@ -135,6 +160,9 @@ def check_vectors(items: Items) -> Float[Array, "N H"]:
     if not np.isfinite(items).all():
         bad = int(np.flatnonzero(~np.isfinite(items).all(axis=1))[0])
         raise InputError("items", expected="finite numbers", got=f"NaN or infinity in row {bad}", fix=fix)
+    if items.size and max(float(items.max()), -float(items.min())) > LARGEST:
+        fix = "Scale the columns, for example with sklearn.preprocessing.StandardScaler."
+        raise InputError("items", expected=f"numbers up to {LARGEST:g}", got="larger ones", fix=fix)
     return items if items.dtype.kind == "f" else items.astype(np.float64)
 
 

@@ -41,7 +41,7 @@ class CachedEncoder:
     """
 
     def __init__(self, encoder: HasEmbeddings, folder: Path | str | None = None) -> None:
-        self.encoder = encoder
+        self.encoder, self.folder = encoder, None if folder is None else str(folder)
         if folder is None:
             folder = tempfile.mkdtemp(prefix="bemps-features-")
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)

@@ -66,5 +66,6 @@ def _require_forest(estimator: Any) -> None:
 
 def _tree_input(fitted: Any, items: Items) -> Any:
     """What the trees see: the items after the earlier steps of a pipeline, in the trees' float32."""
-    rows = fitted[:-1].transform(items) if len(getattr(fitted, "steps", ())) > 1 else np.asarray(items)
-    return rows.astype(np.float32)
+    alone: Any = items if hasattr(items, "tocsr") else np.asarray(items)
+    rows = fitted[:-1].transform(items) if len(getattr(fitted, "steps", ())) > 1 else alone
+    return (rows.to_numpy() if hasattr(rows, "to_numpy") else rows).astype(np.float32)

@@ -42,9 +42,17 @@ class Member:
         if self.estimator is None:
             wide[:, self.codes] = 1.0
         elif count(items):
-            with quiet():
-                wide[:, self.codes] = self.estimator.predict_proba(items)
+            wide[:, self.codes] = self._answers(items)
         return at_temperature(smoothed(check_probs(wide), self.labels, smoothing), self.temperature)
+
+    def _answers(self, items: Items) -> Float[Array, "N C"]:
+        try:
+            with quiet():
+                return np.asarray(self.estimator.predict_proba(items))
+        except ValueError as cause:
+            fix = "Give items of the kind that it was fitted on."
+            got = str(cause).splitlines()[0]
+            raise InputError("items", expected="what the estimator can predict", got=got, fix=fix) from cause
 
 
 class SklearnEnsemble:

@@ -1,6 +1,6 @@
 """TF-IDF for raw texts, without torch: a classifier for the labelled texts, vectors for the whole pool."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,29 +44,54 @@ def _fitted(pool: Sequence[str], least: int) -> Any:
         raise InputError("pool", expected="texts with words", got=str(cause), fix=fix) from cause
 
 
-def tfidf_vectors(
-    pool: Sequence[str], *, dimensions: int = 256, rng: np.random.Generator
-) -> Callable[[Items], Float[Array, "N D"]]:
-    """An encoder of texts (latent semantic analysis): TF-IDF fitted on the pool, then its leading directions.
+class TfidfEncoder:
+    """Latent semantic analysis of texts: TF-IDF fitted on a pool, then its leading directions.
 
-    It is what `SpectralLaplace(pool, encode=tfidf_vectors(pool, rng=rng))` needs to learn from raw texts.
+    Parameters
+    ----------
+    pool
+        The texts that words and directions come from.
+    dimensions
+        How many directions there are at most.
+    seed
+        Of the random numbers that find the directions.
     """
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.preprocessing import FunctionTransformer
 
-    vectoriser = _fitted(pool, 2 if len(pool) > RARE_FROM else 1)
-    words = len(vectoriser.vocabulary_)
-    width = min(dimensions, max(words - 1, 1))
-    reduce = FunctionTransformer(lambda rows: rows.toarray())  # a single word: one column is all there is
-    if words > 1:
-        reduce = TruncatedSVD(width, random_state=int(rng.integers(2**31)))
-    with np.errstate(invalid="ignore"):  # texts that are all the same: no variance to explain
-        reduce.fit(vectoriser.transform(pool))
+    def __init__(self, pool: Sequence[str], *, dimensions: int = 256, seed: int = 0) -> None:
+        self.pool = pool if isinstance(pool, list) else list(pool)
+        self.dimensions, self.seed = dimensions, seed
+        self._fitted: tuple[Any, Any, int] | None = None
 
-    def encode(texts: Items) -> Float[Array, "N D"]:
+    def __call__(self, texts: Items) -> Float[Array, "N D"]:
+        if self._fitted is None:
+            self._fitted = self._fit()
+        vectoriser, reduce, width = self._fitted
         if len(texts) == 0:
             return np.zeros((0, width))
         vectors: Array = reduce.transform(vectoriser.transform(texts))
         return vectors
 
-    return encode
+    def _fit(self) -> tuple[Any, Any, int]:
+        """The vectoriser, what reduces its rows, and their width."""
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.preprocessing import FunctionTransformer
+
+        vectoriser = _fitted(self.pool, 2 if len(self.pool) > RARE_FROM else 1)
+        words = len(vectoriser.vocabulary_)
+        width = min(self.dimensions, max(words - 1, 1))
+        reduce = FunctionTransformer(lambda rows: rows.toarray())  # a single word: one column is all there is
+        if words > 1:
+            reduce = TruncatedSVD(width, random_state=self.seed)
+        with np.errstate(invalid="ignore"):  # texts that are all the same: no variance to explain
+            reduce.fit(vectoriser.transform(self.pool))
+        return vectoriser, reduce, width
+
+
+def tfidf_vectors(pool: Sequence[str], *, dimensions: int = 256, rng: np.random.Generator) -> TfidfEncoder:
+    """An encoder of texts that is fitted on the pool now.
+
+    It is what `SpectralLaplace(pool, encode=tfidf_vectors(pool, rng=rng))` needs to learn from raw texts.
+    """
+    encoder = TfidfEncoder(pool, dimensions=dimensions, seed=int(rng.integers(2**31)))
+    encoder(())
+    return encoder

@@ -1,0 +1,116 @@
+"""What a learner is made from, checked before anybody labels: model, ids, classes, strategy and its options."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+from bemps import checks
+from bemps.errors import InputError
+from bemps.learner.unlabelled import can_be_vectors
+from bemps.members.base import HasEmbeddings, HasFeatures, HasSurprisal, Items, Model, count
+from bemps.selection import AUTO, automatic
+from bemps.strategies import Strategy, check_options, find, name_for
+from bemps.types import Array
+
+NAME_KINDS = (str, int, np.integer, np.str_, np.bool_)
+
+
+def checked_model(model: Any) -> Model:
+    """The model; a scikit-learn classifier becomes an ensemble of its clones."""
+    if not isinstance(model, type) and hasattr(model, "get_params") and hasattr(model, "fit"):
+        return _ensemble(model)
+    if isinstance(model, type) or not (callable(getattr(model, "fit", None)) and hasattr(model, "predict")):
+        raise InputError(
+            "model",
+            expected="a model with fit(items, labels, classes, rng) and predict(items)",
+            got=repr(model)[:80],
+            fix="Use one of bemps.members, or a scikit-learn classifier.",
+        )
+    return cast(Model, model)
+
+
+def _ensemble(estimator: Any) -> Model:
+    from bemps.members.estimators import require_probabilities, weight_argument
+    from bemps.members.sklearn_members import SklearnEnsemble
+
+    require_probabilities(estimator)
+    return SklearnEnsemble(estimator, resample="bootstrap" if weight_argument(estimator) is None else "dirichlet")
+
+
+def checked_name(value: Any, what: str) -> str:
+    """An id or a label as text: texts and whole numbers have one."""
+    if isinstance(value, NAME_KINDS):
+        return str(value)
+    raise InputError(
+        what,
+        expected="a text or a whole number",
+        got=f"{type(value).__name__} {value!r}"[:80],
+        fix="Turn it into a text with str().",
+    )
+
+
+def checked_ids(ids: Iterable[Any] | None, N: int) -> tuple[str, ...]:
+    """One for each item; their positions where there are none."""
+    if ids is None:
+        return tuple(map(str, range(N)))
+    names = tuple(checked_name(name, f"id at position {i}") for i, name in enumerate(ids))
+    if len(names) != N:
+        got = f"{len(names)} ids of {N} items"
+        raise InputError("ids", expected="one for each item", got=got, fix="Give both in the same order.")
+    return names
+
+
+def checked_classes(classes: Iterable[Any] | None) -> list[str]:
+    """Different names, in their order."""
+    if isinstance(classes, str):
+        fix = f"Write classes=[{classes!r}, ...]."
+        raise InputError("classes", expected="a list of names", got=repr(classes), fix=fix)
+    names = [checked_name(name, "class") for name in ([] if classes is None else classes)]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise InputError("classes", expected="different names", got=f"{twice!r} twice", fix="Name every class once.")
+    return names
+
+
+def resolved(strategy: str | Strategy, model: Model, items: Items) -> str | Strategy:
+    """The strategy itself, or the one that "auto" means for this model and these items."""
+    if strategy != AUTO:
+        return strategy
+    return automatic(probs=True, vectors=isinstance(model, HasEmbeddings) or can_be_vectors(items))
+
+
+def check_strategy(
+    strategy: str | Strategy, options: Mapping[str, object], model: Model, items: Items, surprisal: Any
+) -> None:
+    """Refuse a strategy whose needs this learner can never meet, or options that it does not have."""
+    used = resolved(strategy, model, items)
+    entry = find(used)
+    check_options(used, options)
+    can = {
+        "features": isinstance(model, HasFeatures) or hasattr(type(model), "features"),
+        "embeddings": isinstance(model, HasEmbeddings) or can_be_vectors(items),
+        "surprisal": surprisal is not None or isinstance(model, HasSurprisal),
+    }
+    missing = next((need for need in entry.needs if not can.get(need, True)), None)
+    if missing is not None:
+        raise cannot_serve(model, missing, name_for(used))
+    if entry.disagreement and getattr(model, "members", None) == 1:
+        raise checks.one_member(name_for(used), f"{type(model).__name__} with one member")
+
+
+def cannot_serve(model: object, what: str, strategy: str = "this strategy") -> InputError:
+    """The error for a strategy that needs what the model has not."""
+    return InputError(
+        "strategy",
+        expected=f"a model with `{what}`, which {strategy} needs",
+        got=f"{type(model).__name__}, which has none",
+        fix="Choose another strategy, or a model of bemps.members that has it.",
+    )
+
+
+def checked_surprisal(surprisal: ArrayLike | None, items: Items) -> Float[Array, "N T"] | None:
+    """Vectors for each item, where they come from outside."""
+    return None if surprisal is None else checks.matrix(surprisal, "surprisal", rows=count(items))
