@@ -104,7 +104,7 @@ def disagreement(probs: Float[Array, "E N K"], what: str) -> None:
 
 def differ(probs: Float[Array, "E N K"]) -> bool:
     """Whether any two members predict anything different, beyond the last digits."""
-    return float(np.abs(probs[1:] - probs[0]).max(initial=0)) > 4 * np.finfo(probs.dtype).eps
+    return bool(np.abs(probs[1:] - probs[0]).max(initial=0) > 4 * np.finfo(probs.dtype).eps)
 
 
 def distribution(value: ArrayLike | None, size: int, what: str) -> Float[Array, " size"]:

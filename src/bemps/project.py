@@ -224,7 +224,7 @@ class Project:
             export_events(self.store, path, format, force=force)
         elif what == "model":
             check_output(Path(path), inputs=project_files(self.store), folder="saved learner", force=force)
-            self.learner().save(path)
+            self.learner().save(path, force=force)
         else:
             raise unknown_name("what to export", what, WHAT)
 

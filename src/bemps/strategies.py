@@ -318,9 +318,10 @@ def run(strategy: str | Strategy, context: Context, **options: object) -> Select
     """Run a strategy with its own options; what it returns is checked to be a batch."""
     entry = find(strategy)
     check_options(strategy, options)
-    if entry.disagreement and context.n < context.size:
+    chosen = _checked(entry.run(context, **options), context)
+    if entry.disagreement and context.n < context.size:  # asking for everything is no choice
         checks.disagreement(context.need("probs"), name_for(strategy))
-    return _checked(entry.run(context, **options), context)
+    return chosen
 
 
 def _checked(selection: Selection, context: Context) -> Selection:

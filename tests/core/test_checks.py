@@ -113,7 +113,8 @@ def test_no_probabilities_and_nothing_else():
     with pytest.raises(bemps.InputError, match="typiclust"):
         bemps.select(None, 2)
     with pytest.raises(bemps.InputError, match="probs: expected the members' probabilities"):
-        bemps.select(None, 2, embeddings=np.eye(4))
+        bemps.select(None, 2, "coremse", embeddings=np.eye(4))
+    assert len(bemps.select(None, 2, embeddings=np.eye(4))) == 2
 
 
 def test_errors_are_value_errors_and_carry_their_parts():

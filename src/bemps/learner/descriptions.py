@@ -83,7 +83,8 @@ class Writing:
             for argument, kind in entry.arguments.items()
             if kind is not registry.DROPPED
         }
-        if "pool" not in entry.arguments and getattr(value, "pool", None) not in (None, self.items):
+        pool = getattr(value, "pool", None)
+        if "pool" not in entry.arguments and pool is not None and pool is not self.items:
             raise _cannot(f"{where}.pool", "other items than the learner's")
         return {"object": name, "arguments": arguments}
 

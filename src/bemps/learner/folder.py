@@ -22,7 +22,7 @@ from bemps.errors import InputError
 from bemps.learner.descriptions import digest_of
 from bemps.types import Array
 
-KIND = "learner"
+KIND = "saved learner"
 STATE = "learner.json"
 OURS = re.compile(r"learner\.json|items\.(json|npy)|surprisal\.npy|array-\d{1,6}\.npy|learner\.json\.part|\.bemps")
 # what NumPy raises for files that it did not write
