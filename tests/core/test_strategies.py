@@ -5,7 +5,7 @@ import pytest
 
 import bemps
 from bemps import baselines
-from bemps.strategies import ALIASES, STRATEGIES
+from bemps.strategies import ALIASES, STRATEGIES, find
 from making import predictions
 
 NAMES = sorted(bemps.strategies())

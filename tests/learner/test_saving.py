@@ -448,3 +448,18 @@ def test_format_1_that_lost_a_part_of_its_model_is_refused(tmp_path):
         ActiveLearner.load(tmp_path / "old")
     learner = ActiveLearner.load(tmp_path / "old", SklearnEnsemble(tfidf_classifier(), members=2))
     assert len(learner.ask(3)) == 3
+
+
+def test_every_class_of_the_table_is_there_with_its_arguments():
+    """The table names real classes and nothing but arguments that they take."""
+    import inspect
+
+    from bemps.learner.registry import BEMPS, bemps_class, name_of
+
+    for name, entry in BEMPS.items():
+        try:
+            found = bemps_class(name)
+        except ImportError:
+            continue  # an optional package is missing
+        assert name_of(found) == name
+        assert set(inspect.signature(found).parameters) == set(entry.arguments), name

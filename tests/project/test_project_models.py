@@ -64,7 +64,7 @@ def test_an_ensemble_of_heads_learns_asks_and_is_written_down(kind, name, tmp_pa
     assert len(np.unique(members, axis=0)) == 5  # five networks of their own
     assert found.ask(3).strategy == chosen.strategy(2)
     found.save(tmp_path / "saved")
-    assert sorted(path.suffix for path in (tmp_path / "saved").iterdir()) == [".json", ".json"]
+    assert sorted(path.name for path in (tmp_path / "saved").iterdir()) == [".bemps", "items.json", "learner.json"]
     again = ActiveLearner.load(tmp_path / "saved")
     assert np.array_equal(again.predict(contents), probs)
     assert again.ask(3) == found.ask(3)

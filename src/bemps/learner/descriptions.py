@@ -172,6 +172,7 @@ class Reading:
 
     items: Any
     array: Callable[[str], Array]
+    trusted: bool = False  # the description is our own, not a file's: caches may be made where it says
 
     def rebuild(self, value: Any, depth: int = 0) -> Any:
         """What was described. Nothing outside of the table is made."""
@@ -196,7 +197,7 @@ class Reading:
             raise _damaged("the name of a class and its arguments", repr(name)[:80])
         made = {key: self.rebuild(part, depth + 1) for key, part in arguments.items()}
         if name in registry.BEMPS:
-            return _ours(name, made)
+            return _ours(name, made, self.trusted)
         return _estimator(registry.sklearn_class(name), made, value.get("output"))
 
     def tuple_(self, value: Any, depth: int) -> Any:
@@ -281,14 +282,16 @@ def _changed(path: Path, got: str) -> InputError:
     return InputError("model", expected=f"the file {path} as it was when the learner was saved", got=got, fix=fix)
 
 
-def _ours(name: str, arguments: dict[str, Any]) -> Any:
+def _ours(name: str, arguments: dict[str, Any], trusted: bool) -> Any:
     entry = registry.BEMPS[name]
     for key, value in arguments.items():
         if key not in entry.arguments or not entry.arguments[key].fits(value):
             words = entry.arguments[key].words if key in entry.arguments else f"one of {', '.join(entry.arguments)}"
             raise _damaged(f"{words} as {key} of {name}", repr(value)[:80])
-    made = {key: _known_cache(v) if entry.arguments[key] is registry.CACHE else v for key, v in arguments.items()}
-    return _made(registry.bemps_class(name), made)
+    for key, kind in entry.arguments.items():
+        if kind is registry.CACHE and key in arguments and not trusted:
+            arguments[key] = _known_cache(arguments[key])
+    return _made(registry.bemps_class(name), arguments)
 
 
 def _known_cache(folder: str | None) -> str | None:

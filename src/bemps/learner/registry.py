@@ -67,7 +67,7 @@ ESTIMATOR = Kind("a scikit-learn estimator", _is_estimator)
 VALIDATION = TEXT | _made("Fixed")
 ENCODER = NOTHING | _made(
     "TextEncoder", "EfficientNetLite0", "CachedEncoder", "TfidfEncoder", "TfidfVectors", "MiniLMVectors",
-    "MiniLMAndWords", "EfficientNetVectors", "PixelVectors",
+    "MiniLMAndWords", "EfficientNetVectors", "PixelVectors", "OnnxTextEncoder", "BgeVectors", "BgeAndWords",
 )  # fmt: skip
 DROPPED = Kind("nothing", lambda value: value is None)  # what changes no answer (callbacks, checkpoints): not written
 CACHE = Kind("a folder of cached vectors", lambda value: value is None or isinstance(value, str))
@@ -131,12 +131,17 @@ BEMPS: dict[str, Entry] = {
         {"name": TEXT, "layer": WHOLE | NUMBERS, "pooling": TEXT, "normalise": FLAG, "max_length": COUNT,
          "device": TEXT | NOTHING, "progress": DROPPED},
     ),
+    "OnnxTextEncoder": Entry(
+        "bemps.encoders.onnx_text",
+        {"name": TEXT, "layer": WHOLE | NUMBERS, "pooling": TEXT | NOTHING, "normalise": FLAG, "max_length": COUNT,
+         "progress": DROPPED},
+    ),
     "EfficientNetLite0": Entry(
         _M + "backbones",
         {"size": COUNT, "batch": COUNT | NOTHING, "device": TEXT | NOTHING, "progress": DROPPED},
     ),
     "CachedEncoder": Entry(
-        _M + "feature_cache", {"encoder": _made("TextEncoder", "EfficientNetLite0"), "folder": CACHE}
+        _M + "feature_cache", {"encoder": _made("TextEncoder", "OnnxTextEncoder", "EfficientNetLite0"), "folder": CACHE}
     ),
     "TfidfEncoder": Entry(_M + "tfidf", {"pool": TEXTS, "dimensions": COUNT, "seed": WHOLE}),
     "SpectralRecipe": Entry(
@@ -161,6 +166,8 @@ BEMPS: dict[str, Entry] = {
     "ContentHeads": Entry("bemps.content_heads", _CONTENT),
     "MiniLMVectors": Entry("bemps.content_models", {"cache": CACHE}),
     "MiniLMAndWords": Entry("bemps.content_models", {"cache": CACHE}),
+    "BgeVectors": Entry("bemps.content_models", {"cache": CACHE}),
+    "BgeAndWords": Entry("bemps.content_models", {"cache": CACHE}),
     "EfficientNetVectors": Entry("bemps.content_models", {"folder": TEXT, "cache": CACHE}),
     "PixelVectors": Entry("bemps.content_models", {"folder": TEXT}),
     "TfidfVectors": Entry("bemps.content_models", {}),

@@ -112,7 +112,7 @@ def _described_model(learner: "ActiveLearner", writing: Writing) -> Any:
             got=type(learner.model).__name__,
             fix="Save with with_model=False, and hand the model over again: ActiveLearner.load(path, model=...).",
         )
-    reading = Reading(learner.items, lambda name: writing.arrays[name])
+    reading = Reading(learner.items, lambda name: writing.arrays[name], trusted=True)
     again = Writing(learner.items)
     if again.describe(reading.rebuild(described), "model") != _renumbered(described, writing, again):
         raise NotDescribable(
