@@ -11,10 +11,11 @@ import numpy as np
 from jaxtyping import Float
 
 from bemps._io import check_output
-from bemps.data import NO_LABEL, ImageFiles, Table
+from bemps.data import ImageFiles, Table
 from bemps.errors import InputError, unknown_name
 from bemps.exchange import Imported, Predicted, export_events, export_labels, import_labels
-from bemps.exchange.entries import about, predicted
+from bemps.exchange.columns import columns_of, to_settings, with_source
+from bemps.exchange.entries import about, content_key, copy_key, items_of, predicted
 from bemps.exchange.exporting import check_export, project_files, write_predictions
 from bemps.learner import ActiveLearner
 from bemps.project_models import Progress, ProjectModel, cache_folder, project_model
@@ -79,15 +80,15 @@ class Project:
 
     def add(self, table: Table, annotator: str = WHO) -> int:
         """The rows of `bemps.data.read(...)` as items, their classes and labels too; returns how many were new."""
-        contents, settings = self._contents(table)
-        codes = [NO_LABEL] * len(table) if table.labels is None else table.labels.tolist()
-        labels = [None if code == NO_LABEL else table.classes[code] for code in codes]
+        contents, new = self._contents(table)
+        settings = self.settings | new
+        new |= to_settings(settings, columns_of(table, contents)) | with_source(settings, table.source)
         with self.store.changing() as change:
             for name in table.classes:
                 if name not in change.classes():
                     change.add_class(name, annotator)
-            change.set_all(settings)
-            return change.add_items(map(Item, table.ids, contents, labels))
+            change.set_all(new)
+            return change.add_items(items_of(table, contents), copy_key(settings))
 
     def _contents(self, table: Table) -> tuple[list[str], dict[str, Any]]:
         """Texts; images as their paths below the project's folder, which the first of them decide and settings keep."""
@@ -106,9 +107,10 @@ class Project:
     # labels
 
     def labels(self, annotator: str | None = None) -> dict[str, str]:
-        """The label that holds for each item, by id: of one annotator, or of all (see `Store.current`)."""
-        found = self.store.current(annotator)
-        return {id: answer.label for id, answer in found.items() if answer.label is not None}
+        """The label that holds for each item and its copies, by id: of one annotator, or of all (`Store.current`)."""
+        current = self.store.current(annotator)
+        labels = {id: answer.label for id, answer in current.items() if answer.label is not None}
+        return labels | {id: labels[original] for id, original in self.store.copies().items() if original in labels}
 
     def tell(self, labels: Mapping[str, str], annotator: str = WHO) -> int:
         """Labels by id, durable when this returns; those that the annotator has given already are passed over."""
@@ -161,12 +163,17 @@ class Project:
         return learner
 
     def predictions(self, audit: bool = False) -> Iterator[Predicted]:
-        """Every item with the probability of every class."""
-        return self.predict(self.store.items(), audit=audit)
+        """Every item, copies among them, with the probability of every class and the label that people gave."""
+        return self.predict(self.store.rows(), audit=audit)
 
     def predict(self, items: Iterable[Item], audit: bool = False) -> Iterator[Predicted]:
-        """Any items with the probability of every class; `audit` learns from the audit items too."""
-        return predicted(self._current_learner(audit).predict, items)
+        """Any items with the probability of every class; `audit` learns from the audit items too.
+
+        An item with the content of one that people labelled has their label too.
+        """
+        labels = {id: answer.label for id, answer in self.store.current().items() if answer.label is not None}
+        human = {content_key(item.content): labels[item.id] for item in self.store.items(labels)}
+        return predicted(self._current_learner(audit).predict, items, human)
 
     def audit_report(self) -> AuditReport:
         """Accuracy and weighted F1 on the audit slice, which was drawn at random and is not learnt from."""

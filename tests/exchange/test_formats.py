@@ -132,11 +132,20 @@ def test_predictions_as_tables(store, predicted, tmp_path):
     pyarrow = pytest.importorskip("pyarrow.parquet")
     export_predictions(store, predicted, tmp_path / "p.csv")
     rows = table(tmp_path / "p.csv")
-    assert rows[0] == ["id", "text", "label", "probability", "p_bug", "p_wish"]
-    assert rows[1] == ["t0", "text 0", "bug", "0.75", "0.75", "0.25"]
+    assert rows[0] == ["id", "text", "label", "probability", "human", "final", "p_bug", "p_wish"]
+    assert rows[1] == ["t0", "text 0", "bug", "0.75", "", "bug", "0.75", "0.25"]
     export_predictions(store, predicted, tmp_path / "p.parquet")
     found = pyarrow.read_table(tmp_path / "p.parquet").to_pylist()
-    assert found[1] == {"id": "t1", "text": "text 1", "label": "wish", "probability": 0.9, "p_bug": 0.1, "p_wish": 0.9}
+    assert found[1] == {
+        "id": "t1",
+        "text": "text 1",
+        "label": "wish",
+        "probability": 0.9,
+        "human": None,
+        "final": "wish",
+        "p_bug": 0.1,
+        "p_wish": 0.9,
+    }
 
 
 def test_predictions_for_other_tools(store, predicted, tmp_path):

@@ -62,7 +62,8 @@ def test_predict_by_project_and_by_saved_model(project, tmp_path, model, words):
     own, a, b = (table(tmp_path / name) for name in ("own.csv", "a.csv", "b.csv"))
     assert a == b
     assert [row["p_bug"] for row in a] == [row["p_bug"] for row in own]
-    assert list(a[0]) == ["id", "text", "label", "probability", "p_bug", "p_wish"]
+    assert list(a[0]) == ["nr", "body", "id", "text", "label", "probability", "human", "final", "p_bug", "p_wish"]
+    assert [row["human"] for row in a] == [row["human"] for row in own] == ["wish", "bug"] * 6 + [""] * 18
     assert [row["id"] for row in a] == [f"n{i}" for i in range(30)]
     assert [row["label"] for row in a] == ["wish", "bug"] * 15
 

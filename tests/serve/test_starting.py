@@ -11,8 +11,11 @@ from typer.testing import CliRunner
 
 from bemps.cli import app
 from bemps.errors import InputError
+from bemps.exchange import export_labels
+from bemps.project import Project
+from bemps.serve.engine import Engine
 from bemps.serve.starting import Source, Wishes, checked_classes, prepared
-from bemps.store import open_store
+from bemps.store import Said, open_store
 
 WISHES = Wishes(classes=CLASSES, model="none")
 
@@ -195,6 +198,70 @@ def test_a_project_that_was_half_made_is_finished_by_the_next_start(folder):
     store, _ = start(folder)
     assert store.count() == 240
     assert store.settings["kind"] == "text"
+    store.close()
+
+
+def copies_file(folder, copies=3, different=40):
+    rows = [[f"text {i % different}", i] for i in range(copies * different)]
+    with (folder / "copies.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["body", "nr"], *rows])
+
+
+def test_identical_texts_are_asked_once_and_never_stand_in_audit_and_training(tmp_path):
+    copies_file(tmp_path)
+    store, notes = start(tmp_path, Wishes(classes=CLASSES, model="none", audit=0.5), "copies.csv")
+    assert notes[0].startswith("40 new items from")
+    assert "80 rows repeat a text: it is asked once, and the answer counts for all of them" in notes
+    assert (store.count(), len(store.audit()), len(list(store.rows()))) == (40, 20, 120)
+    board = Engine(store, str(tmp_path / "p.bemps")).board
+    asked = {ask.item for ask in board.choose("ann", 200, set())}
+    assert {content_of(store, id) for id in asked} == {f"text {i}" for i in range(40)}
+    assert len(asked) == len(board.ids) == 40
+    audited, rest = ({content_of(store, id) for id in ids} for ids in (store.audit(), asked - store.audit()))
+    assert not audited & rest
+    with Project(store) as project:
+        learnt = project.learner().pool.ids
+        assert not {content_of(store, id) for id in learnt} & audited
+    store.close()
+
+
+def content_of(store, id):
+    return store.item(id).content
+
+
+def test_duplicates_are_asked_where_that_is_wished(tmp_path):
+    copies_file(tmp_path)
+    store, notes = start(tmp_path, Wishes(classes=CLASSES, model="none", duplicates="ask"), "copies.csv")
+    assert notes[0].startswith("120 new items")
+    assert (store.count(), store.copies()) == (120, {})
+    store.close()
+    with pytest.raises(InputError, match=r"--duplicates.*ask, once"):
+        start(tmp_path, Wishes(duplicates="drop"), "copies.csv")
+
+
+def test_a_later_file_adds_copies_of_what_is_answered(tmp_path):
+    copies_file(tmp_path, copies=1)
+    store, _ = start(tmp_path, name="copies.csv")
+    store.record([Said("ann", id, "label", "bug") for id in store.ids()])
+    store.close()
+    copies_file(tmp_path, copies=2)
+    store, notes = start(tmp_path, name="copies.csv")
+    assert "40 rows repeat a text" in notes[1]
+    assert store.search(state="unanswered").total == 0
+    export_labels(store, tmp_path / "labels.csv")
+    with (tmp_path / "labels.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["nr"] for row in rows] == [str(i) for i in range(80)]
+    assert {(row["label"], row["annotator"]) for row in rows} == {("bug", "ann")}
+    assert len({row["time"] for row in rows}) == 1
+    store.close()
+
+
+def test_empty_rows_are_left_out_and_said(tmp_path):
+    (tmp_path / "t.csv").write_text("body,nr\none,1\n,2\n  ,3\ntwo,4\n")
+    store, notes = start(tmp_path, name="t.csv")
+    assert store.count() == 2
+    assert "2 empty rows left out" in notes[0]
     store.close()
 
 

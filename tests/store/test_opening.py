@@ -77,15 +77,16 @@ def test_a_newer_project_is_refused(store, place):
 
 def test_an_older_project_is_migrated_step_by_step(store, place, monkeypatch):
     store.answer("ann", "t1", "label", "bug")
+    now = schema.VERSION
     steps = {
-        1: lambda connection: connection.execute(sql("CREATE TABLE extra (name TEXT)")),
-        2: lambda connection: connection.execute(sql("INSERT INTO extra VALUES ('moved')")),
+        now: lambda connection: connection.execute(sql("CREATE TABLE extra (name TEXT)")),
+        now + 1: lambda connection: connection.execute(sql("INSERT INTO extra VALUES ('moved')")),
     }
-    monkeypatch.setattr(schema, "VERSION", 3)
+    monkeypatch.setattr(schema, "VERSION", now + 2)
     monkeypatch.setattr(schema, "STEPS", steps)
     with open_store(place) as again, again._database.reading() as connection:
         assert connection.execute(sql("SELECT name FROM extra")).scalars().all() == ["moved"]
-        assert schema.version_in(connection) == 3
+        assert schema.version_in(connection) == now + 2
     with open_store(place) as third:  # once is enough
         assert third.current()["t1"].label == "bug"
 
@@ -95,13 +96,14 @@ def test_a_migration_that_fails_leaves_the_project_as_it_was(store, place, monke
         connection.execute(sql("CREATE TABLE extra (name TEXT)"))
         raise InputError("step", expected="nothing", got="trouble", fix="none")
 
-    monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setattr(schema, "STEPS", {1: broken})
+    now = schema.VERSION
+    monkeypatch.setattr(schema, "VERSION", now + 1)
+    monkeypatch.setattr(schema, "STEPS", {now: broken})
     with pytest.raises(InputError, match="trouble"):
         open_store(place)
     monkeypatch.undo()
     with open_store(place) as again, again._database.reading() as connection:
-        assert schema.version_in(connection) == 1
+        assert schema.version_in(connection) == now
         assert again.count() == 10
 
 

@@ -83,6 +83,13 @@ def label(
     seed: Annotated[
         int | None, typer.Option(min=0, help="of random draws, of a new project", rich_help_panel=PROJECT)
     ] = None,
+    duplicates: Annotated[
+        str | None,
+        typer.Option(
+            help="rows of the same text: once (asked once, the answer counts for all), or ask each",
+            rich_help_panel=PROJECT,
+        ),
+    ] = None,
     annotator: Annotated[
         str | None, typer.Option(help="whose labels they are (your login name on this machine)", rich_help_panel=SERVER)
     ] = None,
@@ -131,7 +138,16 @@ def label(
             raise MissingExtra("bemps label", "label", cause) from cause
         where, source = _places(data, project, store, {name: value for name, value in columns.items() if value})
         wishes = Wishes(
-            _classes(classes), title, _guidelines(guidelines), audit, overlap, model, strategy, stop_below, seed
+            _classes(classes),
+            title,
+            _guidelines(guidelines),
+            audit,
+            overlap,
+            model,
+            strategy,
+            stop_below,
+            seed,
+            duplicates,
         )
         address = Address(host, port, root_path, tuple(allow_host or ()))
         keep_private(address)

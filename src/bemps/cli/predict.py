@@ -1,6 +1,7 @@
 """`bemps predict`: the probability of every class, by a project's model or a saved one."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from bemps.cli.progress import shown
 from bemps.errors import InputError
 
 if TYPE_CHECKING:
+    from bemps.exchange.columns import Column
     from bemps.exchange.exporting import Output
     from bemps.store import Item
 
@@ -30,8 +32,9 @@ def predict(
 ) -> None:
     """Predict the classes of a project's items, or of the texts of a file.
 
-    The model is fitted again to the labels that it was saved with, which gives the same model. Columns of the CSV:
-    id, text, label (the most probable class), probability, and p_CLASS for every class.
+    The model is fitted again to the labels that it was saved with, which gives the same model. The file has every
+    column of yours in its order, then id, text, label (the most probable class), probability, human (the label that
+    people gave), final (theirs, else the model's), and p_CLASS for every class.
 
     \b
     Examples:
@@ -41,14 +44,37 @@ def predict(
     """
     console = Console(soft_wrap=True)
     with plainly():
+        new = None if file is None else NewItems(file, text, id_)
         if Path(model).is_dir():
-            _by_saved(model, file, text, id_, _output(out, format_, force, [Path(model), file]))
+            _by_saved(console, model, new, _output(out, format_, force, [Path(model), file]))
         else:
-            _by_project(console, model, file, text, id_, out=out, format_=format_, force=force)
+            _by_project(console, model, new, lambda own: _output(out, format_, force, [*own, file]))
     console.print(f"Predictions: {out}", highlight=False, markup=False)
 
 
-def _output(out: Path, format_: str | None, force: bool, inputs: "list[Path | None]") -> "Output":
+@dataclass(frozen=True)
+class NewItems:
+    """A file with items, and its columns."""
+
+    file: Path
+    text: list[str] | None
+    id: str | None
+
+    def read(self, console: Console) -> "tuple[list[Item], tuple[Column, ...]]":
+        """The items of the file, each with its row, and the columns of the file."""
+        from bemps.data import read
+        from bemps.exchange.columns import columns_of
+        from bemps.exchange.entries import items_of
+
+        table = read(self.file, text=self.text, id=self.id)
+        if not isinstance(table.items, list):
+            fix = "Name the column with --text."
+            raise InputError(str(self.file), expected="a file with texts", got=table.kind, fix=fix)
+        console.print(f"{self.file}: {table.found}", highlight=False, markup=False)
+        return list(items_of(table, table.items)), tuple(columns_of(table, table.items))
+
+
+def _output(out: Path, format_: str | None, force: bool, inputs: "Sequence[Path | None]") -> "Output":
     """Where to write, checked before any work is done."""
     from bemps.exchange.exporting import check_export
 
@@ -56,15 +82,7 @@ def _output(out: Path, format_: str | None, force: bool, inputs: "list[Path | No
 
 
 def _by_project(
-    console: Console,
-    model: str,
-    file: Path | None,
-    text: list[str] | None,
-    id_: str | None,
-    *,
-    out: Path,
-    format_: str | None,
-    force: bool,
+    console: Console, model: str, new: NewItems | None, output_beside: "Callable[[list[Path]], Output]"
 ) -> None:
     from bemps.exchange.entries import about
     from bemps.exchange.exporting import project_files, write_predictions
@@ -72,32 +90,29 @@ def _by_project(
     from bemps.store import open_store
 
     with Project(open_store(model)) as project, shown(console, project):
-        output = _output(out, format_, force, [*project_files(project.store), file])
-        items = project.items() if file is None else _items(file, text, id_)
+        output = output_beside(project_files(project.store))
         chosen = project.model()
+        told = about(project.store, model=f"bemps {chosen.name}")
+        items, columns = (project.store.rows(), told.columns) if new is None else new.read(console)
         console.print(f"Model: {chosen.words}", highlight=False, markup=False)
-        write_predictions(project.predict(items), about(project.store, model=f"bemps {chosen.name}"), output)
+        write_predictions(project.predict(items), replace(told, columns=columns), output)
 
 
-def _by_saved(model: str, file: Path | None, text: list[str] | None, id_: str | None, output: "Output") -> None:
-    from bemps.exchange.entries import About, predicted
+def _by_saved(console: Console, model: str, new: NewItems | None, output: "Output") -> None:
+    from bemps.exchange.entries import About, content_key, predicted
     from bemps.exchange.exporting import write_predictions
     from bemps.learner import ActiveLearner
 
-    if file is None:
+    if new is None:
         fix = f"For example: bemps predict {model} new.csv --text body"
         raise InputError("file", expected="a file with new items", got="none", fix=fix)
-    items = _items(file, text, id_)
+    items, columns = new.read(console)
     learner = ActiveLearner.load(model)
-    about = About(title=Path(model).name, classes=learner.classes, model="bemps")
-    write_predictions(predicted(learner.predict, items), about, output)
-
-
-def _items(file: Path, text: list[str] | None, id_: str | None) -> "Iterator[Item]":
-    from bemps.data import read
-    from bemps.store import Item
-
-    table = read(file, text=text, id=id_)
-    if not isinstance(table.items, list):
-        raise InputError(str(file), expected="a file with texts", got=table.kind, fix="Name the column with --text.")
-    return map(Item, table.ids, table.items)
+    told = About(title=Path(model).name, classes=learner.classes, model="bemps", columns=columns)
+    labels = learner.labels
+    human = {
+        content_key(str(content)): labels[id]
+        for id, content in zip(learner.pool.ids, learner.items, strict=True)
+        if id in labels
+    }
+    write_predictions(predicted(learner.predict, items, human), told, output)

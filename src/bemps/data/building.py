@@ -5,7 +5,8 @@ N  items    K  classes
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def assemble(
     classes: Sequence[str] | None,
     duplicates: str,
     where: Where,
+    columns: Mapping[str, list[Any]] = MappingProxyType({}),
 ) -> Table:
     """Validates and joins; `where` turns row numbers into words for the messages."""
     if duplicates not in ("keep", "drop"):
@@ -59,7 +61,7 @@ def assemble(
     names, codes = _coded(labels, classes, len(items), where)
     given = None if ids is None else _given_ids(ids, len(items), where)
     if given is not None and isinstance(items, ImageFiles) and duplicates == "keep":
-        return Table(given, items, codes, names, Findings(len(items), None, 0, 0))  # opens no file
+        return Table(given, items, codes, names, Findings(len(items), None, 0, 0), columns)  # opens no file
     hashes = hashes_of(items)
     rows = np.arange(len(items)) if duplicates == "keep" else _representatives(hashes, codes)
     repeats, dropped = len(items) - len(set(hashes)), len(items) - len(rows)
@@ -70,6 +72,7 @@ def assemble(
         None if codes is None else codes[rows],
         names,
         Findings(len(items), repeats, dropped, _conflicts(hashes, codes)),
+        {name: [values[row] for row in rows.tolist()] for name, values in columns.items()} if dropped else columns,
     )
 
 

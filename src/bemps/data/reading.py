@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = (".parquet", ".pq")
 FORMATS = (*DELIMITERS, *JSON_LINES, *PARQUET)
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
 IMAGES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
 
 
@@ -33,6 +35,7 @@ def read(
     delimiter: str | None = None,
     quotes: bool = True,
     columns: Sequence[str] | None = None,
+    others: bool = True,
 ) -> Table:
     """The rows of a CSV, TSV, JSONL or Parquet file, or the images of a folder, as a `Table`.
 
@@ -46,6 +49,9 @@ def read(
     mode        "RGB" or "L" (grey), for images
     encoding    of a text file; without it a byte-order mark or UTF-8, proved on the whole file
     delimiter, quotes, columns    of a CSV or TSV: separator, whether fields may be quoted, names for no header
+    others      keep all columns of the file, so that labels and predictions can be written beside them
+
+    Rows with nothing to read in them are left out and counted.
     """
     place = Path(path)
     if not os.path.exists(place):
@@ -62,30 +68,65 @@ def read(
     if texts and image:
         raise InputError(f"columns of {place}", expected="text= or image=", got="both", fix="Leave one out.")
     wanted = list(dict.fromkeys(name for name in (*texts, image, label, id) if name))
-    records = _records(place, wanted if texts or image else [UNNAMED], dialect)
-    return assemble(
+    every = _records(place, wanted if texts or image else [UNNAMED], dialect, others)
+    records = _without_empty(place, every, (image,) if image else texts)
+    table = assemble(
         _files(place, records, image, mode) if image else _texts(place, records, texts),
         labels=records.columns[label] if label else None,
         ids=records.columns[id] if id else None,
         classes=classes,
         duplicates=duplicates,
         where=lambda rows: f"{place}, {records.where(rows)}",
+        columns=records.columns if others else {},
     )
+    assert table.found is not None
+    findings = replace(table.found, empty=len(every.lines) - len(records.lines), left_out=records.left_out)
+    return replace(table, found=findings, source=place)
 
 
-def _records(path: Path, wanted: list[str], dialect: Dialect) -> Records:
+def _without_empty(path: Path, records: Records, names: tuple[str, ...]) -> Records:
+    """The rows with something to read in one of these columns."""
+    contents = [records.columns[name] for name in names]
+    rows = [row for row in range(len(records.lines)) if any(_is_filled(values[row]) for values in contents)]
+    if len(rows) == len(records.lines):
+        return records
+    if not rows:
+        fix = "Name the column that holds the texts."
+        raise InputError(str(path), expected="something to read in some row", got="only empty ones", fix=fix)
+    columns = {name: [values[row] for row in rows] for name, values in records.columns.items()}
+    return replace(records, columns=columns, lines=[records.lines[row] for row in rows])
+
+
+def _is_filled(value: object) -> bool:
+    return value is not None and not (isinstance(value, str) and (not value or value.isspace()))
+
+
+def _records(path: Path, wanted: list[str], dialect: Dialect, others: bool) -> Records:
     suffix = path.suffix.lower()
     if suffix in DELIMITERS:
-        records = read_delimited(path, wanted, dialect)
+        records = read_delimited(path, wanted, dialect, others=others)
     elif suffix in JSON_LINES:
-        records = read_jsonl(path, wanted, dialect.encoding)
+        records = read_jsonl(path, wanted, dialect.encoding, others=others)
     elif suffix in PARQUET:
-        records = read_parquet(path, wanted)
+        records = read_parquet(path, wanted, others=others)
     else:
-        raise unknown_name(f"format of {path}", suffix or "no suffix", FORMATS, "Rename or convert the file.")
+        expected, got = f"one of {', '.join(sorted(FORMATS))}", repr(suffix or "no suffix")
+        raise InputError(f"format of {path}", expected=expected, got=got, fix=_way_out(path))
     if not records.lines:
         raise InputError(str(path), expected="at least one row", got="none", fix="Is it the right file?")
     return records
+
+
+def _way_out(path: Path) -> str:
+    """What to do with a file of a format that is not read; it must work."""
+    suffix = path.suffix.lower()
+    if suffix in SPREADSHEETS:
+        return "Save it as CSV UTF-8 from your spreadsheet."
+    if suffix == ".json":
+        return f"Write it as lines, one object in each line, and name the file {path.stem}.jsonl."
+    if suffix == ".txt":
+        return f"With a text in each line: put the word text in a first line, and name the file {path.stem}.tsv."
+    return "Convert the file to one of these."
 
 
 def _texts(path: Path, records: Records, names: tuple[str, ...]) -> list[str]:
@@ -143,7 +184,7 @@ def _folder(
         raise unknown_name("id of a folder of images", id, ["path"], "It takes the relative path as the id.")
     names = image_names(folder)
     items: Items = ImageFiles(tuple(str(folder / name) for name in names), mode)
-    return assemble(
+    table = assemble(
         items,
         labels=[name.partition("/")[0] if "/" in name else "" for name in names] if label else None,
         ids=names if id else None,
@@ -151,6 +192,7 @@ def _folder(
         duplicates=duplicates,
         where=lambda rows: ", ".join(names[row] for row in rows[:10]),
     )
+    return replace(table, source=folder)
 
 
 def image_names(folder: Path) -> list[str]:
@@ -168,7 +210,9 @@ def image_names(folder: Path) -> list[str]:
             f"folder {folder}",
             expected=f"image files ({', '.join(sorted(IMAGES))})",
             got=f"only {', '.join(sorted(others))}" if others else "no file at all",
-            fix="Choose the folder that holds the images.",
+            fix="Choose the folder that holds the images."
+            if others != {".txt"}
+            else "Texts come in one file: write them into one CSV file with a column of texts.",
         )
     return sorted(names)
 

@@ -19,11 +19,15 @@ UNNAMED = ""  # stands for the column that the caller forgot to name
 
 @dataclass(frozen=True)
 class Records:
-    """The wanted columns, and the line (`unit` "line") or row (Parquet, `unit` "row") of each record."""
+    """The wanted columns, and the line (`unit` "line") or row (Parquet, `unit` "row") of each record.
+
+    With `others` a reader gives all columns of the file in their order; `left_out` names those that it could not.
+    """
 
     columns: dict[str, list[Any]]
     lines: list[int]
     unit: str = "line"
+    left_out: tuple[str, ...] = ()
 
     def where(self, rows: Sequence[int]) -> str:
         """`lines 3, 17, 29 and 4 more`, for messages."""
@@ -51,7 +55,7 @@ class Dialect:
             )
 
 
-def read_delimited(path: Path, wanted: Sequence[str], dialect: Dialect) -> Records:
+def read_delimited(path: Path, wanted: Sequence[str], dialect: Dialect, *, others: bool = False) -> Records:
     """CSV or TSV. Blank lines are passed over; a row of another width is refused with its line."""
     with opened_text(path, dialect.encoding) as file, _long_fields():
         reader = csv.reader(
@@ -63,7 +67,10 @@ def read_delimited(path: Path, wanted: Sequence[str], dialect: Dialect) -> Recor
         try:
             header = dialect.header or _header(path, reader)
             places = [_place(path, header, name, dialect.delimiter) for name in wanted]
-            return _rows(path, reader, wanted, places, len(header))
+            names: Sequence[str] = wanted
+            if others:
+                names, places = _distinct(header), list(range(len(header)))
+            return _rows(path, reader, names, places, len(header))
         except csv.Error as failure:
             raise _malformed(path, reader.line_num, failure) from failure
 
@@ -82,6 +89,18 @@ def _rows(path: Path, reader: Any, wanted: Sequence[str], places: list[int], wid
             raise _ragged(path, line, row, width)
         line = reader.line_num + 1
     return Records(columns, lines)
+
+
+def _distinct(header: Sequence[str]) -> list[str]:
+    """Every name once: the second column of a name is called `name (2)`."""
+    names: list[str] = []
+    for name in header:
+        number, free = 1, name
+        while free in names or (number > 1 and free in header):
+            number += 1
+            free = f"{name} ({number})"
+        names.append(free)
+    return names
 
 
 @contextmanager
@@ -156,9 +175,9 @@ def _malformed(path: Path, line: int, failure: csv.Error) -> InputError:
     )
 
 
-def read_jsonl(path: Path, wanted: Sequence[str], encoding: str | None = None) -> Records:
+def read_jsonl(path: Path, wanted: Sequence[str], encoding: str | None = None, *, others: bool = False) -> Records:
     """One JSON object per line; blank lines are passed over."""
-    columns: dict[str, list[Any]] = {name: [] for name in wanted}
+    columns: dict[str, list[Any]] = {} if others else {name: [] for name in wanted}
     lines: list[int] = []
     with opened_text(path, encoding, newline="\n") as file:
         for line, text in enumerate(file, start=1):
@@ -167,19 +186,27 @@ def read_jsonl(path: Path, wanted: Sequence[str], encoding: str | None = None) -
                 for name in wanted:
                     if name not in record:
                         raise no_column(Path(f"{path}, line {line:,}"), name, record)
-                    columns[name].append(record[name])
+                for name in record if others else wanted:
+                    column = columns.setdefault(name, [])
+                    column.extend([None] * (len(lines) - len(column)))  # lines that did not have it
+                    column.append(record[name])
                 lines.append(line)
+    for column in columns.values():
+        column.extend([None] * (len(lines) - len(column)))
     return Records(columns, lines)
 
 
-def read_parquet(path: Path, wanted: Sequence[str]) -> Records:
-    """Only the wanted columns are read."""
+def read_parquet(path: Path, wanted: Sequence[str], *, others: bool = False) -> Records:
+    """Only the wanted columns are read; of others not those of bytes, and none whose name stands twice."""
     with opened_parquet(path) as file:
         names = file.schema_arrow.names
         refuse_twice(path, names, wanted)
         for name in wanted:
             if name not in names:
                 raise no_column(path, name, names)
-        table = file.read(columns=list(wanted))
-        columns = {name: table.column(name).to_pylist() for name in wanted}
-    return Records(columns, list(range(1, table.num_rows + 1)), unit="row")
+        binary = {field.name for field in file.schema_arrow if "binary" in str(field.type)}
+        further = [name for name in names if name not in binary and names.count(name) == 1] if others else []
+        table = file.read(columns=list(dict.fromkeys([*further, *wanted])))
+        columns = {name: table.column(name).to_pylist() for name in dict.fromkeys([*further, *wanted])}
+    left_out = tuple(name for name in dict.fromkeys(names) if others and name not in columns)
+    return Records(columns, list(range(1, table.num_rows + 1)), unit="row", left_out=left_out)

@@ -6,10 +6,11 @@ N  rows    K  classes
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -32,19 +33,25 @@ class Findings:
     duplicates   rows whose content stood in an earlier row; None where contents were not read
     dropped      duplicates that were left out
     conflicting  contents that carry more than one label
+    empty        rows of a file that were left out, as there was nothing to read in them
+    left_out     columns of a file that could not be kept: bytes, and names that stand twice
     """
 
     rows: int
     duplicates: int | None
     dropped: int
     conflicting: int
+    empty: int = 0
+    left_out: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        empty = f", {self.empty:,} empty rows left out" if self.empty else ""
+        columns = f", without the columns {', '.join(map(repr, self.left_out))}" if self.left_out else ""
         if self.duplicates is None:
-            return f"{self.rows:,} rows, duplicates not looked for"
+            return f"{self.rows:,} rows, duplicates not looked for{empty}{columns}"
         fate = "dropped" if self.dropped else "kept"
         conflicts = f", {self.conflicting:,} with more than one label" if self.conflicting else ""
-        return f"{self.rows:,} rows, {self.duplicates:,} duplicates ({fate}){conflicts}"
+        return f"{self.rows:,} rows, {self.duplicates:,} duplicates ({fate}){conflicts}{empty}{columns}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +63,8 @@ class Table:
     labels   (N,) codes into `classes`, NO_LABEL (-1) where a row has none; None when no row has one
     classes  the ordered names
     found    what reading the file brought to light; None for a slice
+    columns  every column of the file in its order, each with a value for every row
+    source   the file that it was read from
     """
 
     ids: tuple[str, ...]
@@ -63,9 +72,12 @@ class Table:
     labels: Labels | None = None
     classes: tuple[str, ...] = ()
     found: Findings | None = None
+    columns: Mapping[str, list[Any]] = field(default_factory=lambda: MappingProxyType({}))
+    source: Path | None = None
 
     def __post_init__(self) -> None:
         lengths = {"ids": len(self.ids), "items": len(self.items)}
+        lengths |= {f"column {name!r}": len(values) for name, values in self.columns.items()}
         if self.labels is not None:
             lengths["labels"] = len(self.labels)
         if len(set(lengths.values())) > 1:
@@ -93,6 +105,8 @@ class Table:
             taken(self.items, rows),
             None if self.labels is None else self.labels[rows],
             self.classes,
+            columns={name: [values[row] for row in chosen] for name, values in self.columns.items()},
+            source=self.source,
         )
 
     @cached_property
@@ -124,13 +138,13 @@ class Table:
     def recoded(self, classes: tuple[str, ...]) -> Table:
         """The same rows with label codes into `classes`, which must hold every class in use."""
         if classes == self.classes or self.labels is None:
-            return Table(self.ids, self.items, self.labels, classes, self.found)
+            return replace(self, classes=classes)
         codes = np.full(len(self.classes) + 1, NO_LABEL)
         for code in np.unique(self.labels[self.labels != NO_LABEL]):
             if self.classes[code] not in classes:
                 raise unknown_name("class", self.classes[code], classes)
             codes[code] = classes.index(self.classes[code])
-        return Table(self.ids, self.items, codes[self.labels], classes, self.found)
+        return replace(self, labels=codes[self.labels], classes=classes)
 
     def __str__(self) -> str:
         noun = {"text": "texts", "image": "images", "array": "feature rows"}[self.kind]

@@ -4,8 +4,17 @@ from collections.abc import Iterator
 
 from bemps.errors import InputError
 from bemps.exchange.entries import About, Entry, Labelled, Predicted, entry_of, plain
-from bemps.exchange.json_format import JsonFormat, Object, content_of, only, text_of
-from bemps.exchange.own_lines import prediction
+from bemps.exchange.json_format import (
+    JsonFormat,
+    Object,
+    columns_beside,
+    columns_in,
+    content_of,
+    labels_of,
+    only,
+    probabilities,
+    text_of,
+)
 from bemps.store.words import LABEL, SKIP, UNSURE
 
 ID = "item"  # doccano numbers examples itself, under the key `id`
@@ -15,13 +24,15 @@ def _doccano_lines(one: Labelled, about: About) -> Iterator[Object]:
     for answer in one.answers:
         said = plain(answer)
         label = said.pop("label")
-        yield {about.field: one.item.content, "label": [label] if label else [], ID: one.item.id, **said}
+        own = {about.field: one.item.content, "label": [label] if label else [], ID: one.item.id, **said}
+        yield own | columns_beside(one.item)
 
 
 def _doccano_prediction(one: Predicted, about: About) -> Object:
-    found = prediction(one, about)
-    id = found.pop("id")
-    return found | {"label": [found["label"]], ID: id}
+    label, probability = one.best(about.classes)
+    own = {about.field: one.item.content, "label": [label], "probability": probability, ID: one.item.id}
+    told = {"probabilities": probabilities(one, about)} | labels_of(one, about)
+    return own | told | columns_beside(one.item)
 
 
 def _doccano_entries(found: Object, where: str) -> Iterator[Entry]:
@@ -33,7 +44,7 @@ def _doccano_entries(found: Object, where: str) -> Iterator[Entry]:
         return  # shown in doccano, not labelled there
     kind = LABEL if label is not None and found.get("kind") in (SKIP, UNSURE) else found.get("kind")
     id = text_of(found, ID, where) or text_of(found, "id", where)
-    yield entry_of(id, content_of(found, where), {**found, "label": label, "kind": kind}, where)
+    yield entry_of(id, content_of(found, where), {**found, "label": label, "kind": kind}, where, columns_in(found))
 
 
 DOCCANO = JsonFormat(True, _doccano_lines, _doccano_prediction, _doccano_entries)

@@ -21,6 +21,14 @@ def write_json(objects: Iterable[dict[str, Any]], path: Path, lines: bool) -> No
         file.write("" if lines else "[]\n" if first else "\n]\n")
 
 
+def is_array(path: Path) -> bool:
+    """Whether a file of JSON is one array rather than lines of objects."""
+    if not path.stat().st_size:
+        return False
+    with opened_text(path) as file:
+        return file.read(1_000).lstrip().startswith("[")
+
+
 def read_json(path: Path, lines: bool) -> Iterator[tuple[dict[str, Any], str]]:
     """The objects and where each stands; an empty file of lines has none, as an export of nothing writes it."""
     if lines and not path.stat().st_size:

@@ -6,12 +6,13 @@ from functools import partial
 from pathlib import Path
 
 from bemps._io import PARQUET, TEXT
+from bemps.data.reading import JSON_LINES
 from bemps.errors import InputError, unknown_name
 from bemps.exchange import delimited, parquet
 from bemps.exchange.argilla import ARGILLA
 from bemps.exchange.doccano import DOCCANO
 from bemps.exchange.entries import About, Entry, Labelled, Predicted
-from bemps.exchange.files import read_json, write_json
+from bemps.exchange.files import is_array, read_json, write_json
 from bemps.exchange.json_format import JsonFormat
 from bemps.exchange.label_studio import LABEL_STUDIO
 from bemps.exchange.own_lines import OWN
@@ -60,22 +61,27 @@ def _of_rows(
 
 def _of_objects(help: str, suffixes: tuple[str, ...], how: JsonFormat, rows: bool = False) -> Format:
     def labels(found: Iterable[Labelled], about: About, path: Path) -> None:
-        write_json((one for labelled in found for one in how.labelled(labelled, about)), path, how.lines)
+        write_json((one for labelled in found for one in how.labelled(labelled, about)), path, _lines(how, path))
 
     def predictions(found: Iterable[Predicted], about: About, path: Path) -> None:
-        write_json((how.predicted(one, about) for one in found), path, how.lines)
+        write_json((how.predicted(one, about) for one in found), path, _lines(how, path))
 
     return Format(help, suffixes, labels, predictions, partial(_entries, how), _row_lines if rows else None)
 
 
 def _entries(how: JsonFormat, path: Path) -> Iterator[Entry]:
-    for found, where in read_json(path, how.lines):
+    for found, where in read_json(path, how.lines or (_lines(how, path) and not is_array(path))):
         yield from how.entries(found, where)
+
+
+def _lines(how: JsonFormat, path: Path) -> bool:
+    """Whether it is one object a line: always, or by the name of the file."""
+    return how.lines or path.suffix.lower() in JSON_LINES
 
 
 def _row_lines(rows: Rows, path: Path) -> None:
     texts = ([value.isoformat() if hasattr(value, "isoformat") else value for value in row] for row in rows.rows)
-    write_json((dict(zip(rows.columns, row, strict=True)) for row in texts), path, lines=True)
+    write_json((dict(zip(rows.names, row, strict=True)) for row in texts), path, lines=True)
 
 
 FORMATS = {
@@ -83,7 +89,7 @@ FORMATS = {
     "csv-spreadsheet": _of_rows(
         "the same for Excel: formulas made harmless; cannot be imported", (), delimited.write_for_spreadsheets, None
     ),
-    "jsonl": _of_objects("one answer a line", (".jsonl", ".ndjson"), OWN, rows=True),
+    "jsonl": _of_objects("one answer a line", JSON_LINES, OWN, rows=True),
     "parquet": _of_rows(
         "the columns of csv, typed", (".parquet", ".pq"), parquet.write_parquet, parquet.read_parquet, file=PARQUET
     ),
@@ -123,17 +129,19 @@ def format_to_read(name: str | None, path: Path) -> Format:
         return named(name)
     if path.is_dir():
         return FORMATS["huggingface"]
-    if path.suffix.lower() in (".json", ".jsonl", ".ndjson"):
+    if path.suffix.lower() in (".json", *JSON_LINES):
         return FORMATS[_recognised(path)]
     return format_to_write(None, path) if path.suffix else named("")
 
 
 def _recognised(path: Path) -> str:
-    """Arrays are Label Studio's or Argilla's, lines are of the other three."""
-    if path.suffix.lower() == ".json":
-        found, _ = next(read_json(path, lines=False), ({}, ""))
-        return "argilla" if "fields" in found else "label-studio"
-    found, _ = next(read_json(path, lines=True), ({}, ""))
+    """Arrays are Label Studio's or Argilla's, lines are of any."""
+    lines = path.suffix.lower() in JSON_LINES and not is_array(path)
+    found, _ = next(read_json(path, lines), ({}, ""))
+    if isinstance(found.get("fields"), dict):
+        return "argilla"
+    if not lines or (isinstance(found.get("data"), dict) and {"annotations", "predictions"} & found.keys()):
+        return "label-studio"
     if "_input_hash" in found or "answer" in found:
         return "prodigy"
     return "doccano" if isinstance(found.get("label", found.get("labels")), list) else "jsonl"

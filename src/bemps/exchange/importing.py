@@ -1,15 +1,17 @@
 """Into a project: labels that were given elsewhere, matched to items by id, else by content."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from bemps.data import hashes_of
 from bemps.errors import InputError, unknown_name
-from bemps.exchange.entries import Entry
+from bemps.exchange.columns import columns_among, to_settings
+from bemps.exchange.entries import Entry, content_key
 from bemps.exchange.formats import FORMATS, format_to_read
 from bemps.store import Change, Item, Said, Store
+from bemps.store.rows import packed
 from bemps.store.words import ADJUDICATE, NOTE
 
 ANNOTATOR = "import"  # of labels whose file names nobody
@@ -79,25 +81,40 @@ def import_labels(
         if strangers and not add_items:
             raise _unknown(strangers, place)
         items = change.add_items(known.add(_new_items(strangers, place)))
+        change.set_all(_new_columns(store.settings, strangers))
         classes = _add_classes(change, entries, annotator)
-        said = [one for entry in entries for one in _said(entry, known.ids_of(entry), annotator)]
-        new, same = _to_record(change, said, datetime.fromtimestamp(place.stat().st_mtime, UTC))
+        said = [
+            one
+            for entry in entries
+            for one in _said(entry, dict.fromkeys(map(change.known, known.ids_of(entry))), annotator)
+        ]
+        new, same, older = _to_record(change, said, datetime.fromtimestamp(place.stat().st_mtime, UTC))
         change.record(new)
-    return Imported(len(new), same, items, classes, len(said) - len(new) - same)
+    return Imported(len(new), same, items, classes, older)
 
 
-def _to_record(change: Change, said: list[Said], written: datetime) -> tuple[list[Said], int]:
-    """The answers that change something, and how many are there already; the others are older."""
+def _to_record(change: Change, said: list[Said], written: datetime) -> tuple[list[Said], int, int]:
+    """The answers that change something, and how many are there already or older."""
     latest: dict[tuple[Slot, bool], Said] = {}
     for one in said:
-        key = _slot(one), one.kind == NOTE  # a note goes beside an answer
+        key = _key(one)
         if key not in latest or (one.time or written) >= (latest[key].time or written):
             latest.pop(key, None)  # answers are recorded in the order of the file
             latest[key] = one
     times = change.last_times()
     new = [one for one in latest.values() if not _same(change, one)]
     taken = [one for one in new if _slot(one) not in times or _moment(one, written) >= times[_slot(one)]]
-    return taken, len(latest) - len(new)
+    earlier = sum(_content(one) != _content(latest[_key(one)]) for one in said)
+    return taken, len(latest) - len(new), len(new) - len(taken) + earlier
+
+
+def _key(said: Said) -> tuple[Slot, bool]:
+    """What one answer of a file may replace another in; a note goes beside an answer."""
+    return _slot(said), said.kind == NOTE
+
+
+def _content(said: Said) -> tuple[str, str | None, str | None]:
+    return said.kind, said.label, said.note
 
 
 def _moment(said: Said, written: datetime) -> datetime:
@@ -114,13 +131,13 @@ class _Known:
     def __init__(self, store: Store) -> None:
         self._hash_by_id: dict[str, str] = {}
         self._ids_by_hash: dict[str, list[str]] = {}
-        for _ in self.add(store.items()):
+        for _ in self.add(store.rows()):
             pass
 
     def add(self, items: Iterable[Item]) -> Iterator[Item]:
         """Note items on their way."""
         for item in items:
-            digest = hashes_of([item.content])[0]
+            digest = content_key(item.content)
             if item.id not in self._hash_by_id:
                 self._hash_by_id[item.id] = digest
                 self._ids_by_hash.setdefault(digest, []).append(item.id)
@@ -128,7 +145,7 @@ class _Known:
 
     def ids_of(self, entry: Entry) -> list[str]:
         """The item of this id, unless its content says that the id is another tool's; else all of this content."""
-        digest = None if entry.content is None else hashes_of([entry.content])[0]
+        digest = None if entry.content is None else content_key(entry.content)
         if entry.id in self._hash_by_id and digest in (None, self._hash_by_id[entry.id]):
             return [entry.id]
         return [] if digest is None else self._ids_by_hash.get(digest, [])
@@ -152,7 +169,15 @@ def _new_items(strangers: list[Entry], place: Path) -> Iterator[Item]:
     for entry in strangers:
         if entry.content is None:
             raise _unknown(strangers, place)
-        yield Item(entry.id or hashes_of([entry.content])[0], entry.content)
+        others = packed(entry.columns, entry.content)
+        yield Item(entry.id or content_key(entry.content), entry.content, others=others)
+
+
+def _new_columns(settings: Mapping[str, Any], strangers: list[Entry]) -> dict[str, Any]:
+    """The columns that items bring along."""
+    names = dict.fromkeys(name for entry in strangers for name in entry.columns)
+    values = {name: [entry.columns.get(name) for entry in strangers] for name in names}
+    return to_settings(settings, columns_among(values)) if values else {}
 
 
 def _unknown(strangers: list[Entry], place: Path) -> InputError:
@@ -165,7 +190,7 @@ def _unknown(strangers: list[Entry], place: Path) -> InputError:
     )
 
 
-def _said(entry: Entry, ids: list[str], annotator: str) -> Iterator[Said]:
+def _said(entry: Entry, ids: Iterable[str], annotator: str) -> Iterator[Said]:
     for id in ids:
         who = entry.annotator or annotator
         yield Said(who, id, entry.kind, entry.label, entry.note, time=entry.time)

@@ -11,8 +11,10 @@ from typing import Any, TypeVar
 
 from bemps.errors import InputError
 from bemps.exchange.entries import About, Entry, Labelled, Predicted
+from bemps.store import Item
 
 T = TypeVar("T")
+COLUMNS = "columns"  # the key of the columns of the user's file
 Object = dict[str, Any]
 KINDS: dict[type, str] = {dict: "an object {...}", list: "a list [...]", str: "a text"}
 Said = dict[str, str | None]
@@ -99,3 +101,24 @@ def only(labels: object, where: str) -> str:
 
 def probabilities(one: Predicted, about: About) -> dict[str, float]:
     return dict(zip(about.classes, one.probs, strict=True))
+
+
+def labels_of(one: Predicted, about: About) -> Object:
+    """What people said of an item, and what holds: their label, else the model's."""
+    return {"human": one.human, "final": one.human or one.best(about.classes)[0]}
+
+
+def columns_beside(item: Item) -> Object:
+    """The columns of the user's file under one key, which a tool keeps as metadata; nothing where there are none."""
+    return {COLUMNS: item.columns} if item.others else {}
+
+
+def columns_in(place: Mapping[str, Any]) -> Object:
+    """The columns of the user's file that bemps wrote there, as an object or as its text."""
+    value = place.get(COLUMNS)
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {}
+    return dict(value) if isinstance(value, Mapping) else {}

@@ -8,15 +8,18 @@ from bemps.exchange.json_format import (
     JsonFormat,
     Object,
     Said,
+    columns_beside,
+    columns_in,
     content_of,
     field,
+    labels_of,
     objects,
     only,
     probabilities,
     said_under,
     text_of,
 )
-from bemps.store.words import LABEL, SKIP, UNSURE
+from bemps.store.words import ADJUDICATE, LABEL, NOTE, SKIP, UNSURE
 
 
 def _studio_result(label: str | None, about: About) -> list[Object]:
@@ -25,25 +28,27 @@ def _studio_result(label: str | None, about: About) -> list[Object]:
 
 
 def _studio_task(one: Labelled, about: About) -> Iterator[Object]:
-    """No `completed_by`: Label Studio refuses people that it does not know."""
+    """No `completed_by`: Label Studio refuses people that it does not know. A note alone is no annotation there."""
     annotations = [
         {
             "result": _studio_result(answer.label, about),
             "was_cancelled": answer.kind == SKIP,
-            "ground_truth": False,
+            "ground_truth": answer.kind == ADJUDICATE,
             "created_at": answer.time.isoformat(),
         }
         for answer in one.answers
+        if answer.kind != NOTE
     ]
     data = {about.field: one.item.content, "id": one.item.id}
-    yield {"data": data, "annotations": annotations, "meta": {"bemps": [plain(answer) for answer in one.answers]}}
+    meta = {"bemps": [plain(answer) for answer in one.answers]} | columns_beside(one.item)
+    yield {"data": data, "annotations": annotations, "meta": meta}
 
 
 def _studio_prediction(one: Predicted, about: About) -> Object:
     label, p = one.best(about.classes)
     told = {"model_version": about.model, "score": p, "result": _studio_result(label, about)}
     data = {about.field: one.item.content, "id": one.item.id, "probabilities": probabilities(one, about)}
-    return {"data": data, "predictions": [told]}
+    return {"data": data | labels_of(one, about), "predictions": [told], "meta": columns_beside(one.item)}
 
 
 def _studio_entries(task: Object, where: str) -> Iterator[Entry]:
@@ -51,7 +56,10 @@ def _studio_entries(task: Object, where: str) -> Iterator[Entry]:
     if data is None:
         raise InputError(f"task at {where}", expected="data", got="none", fix="Is it a Label Studio export?")
     id, content = text_of(data, "id", where), content_of(data, where)
-    left = said_under((field(task, "meta", dict, where) or {}).get("bemps"))
+    meta = field(task, "meta", dict, where) or {}
+    said, columns = said_under(meta.get("bemps")), columns_in(meta)
+    yield from (entry_of(id, content, one, where, columns) for one in said if one.get("kind") == NOTE)
+    left = [one for one in said if one.get("kind") != NOTE]
     for annotation in objects(task, "annotations", where):
         label = _studio_label(annotation, where)
         kind = SKIP if annotation.get("was_cancelled") else LABEL if label is not None else UNSURE
@@ -60,7 +68,7 @@ def _studio_entries(task: Object, where: str) -> Iterator[Entry]:
             left.remove(own)
         who, when = _studio_person(annotation.get("completed_by")), annotation.get("created_at")
         fresh = {"label": label, "annotator": who, "time": when, "kind": kind}
-        yield entry_of(id, content, own or fresh, where)
+        yield entry_of(id, content, own or fresh, where, columns)
 
 
 def _quiet(said: Said, kind: str) -> bool:

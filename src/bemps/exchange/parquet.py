@@ -11,30 +11,33 @@ from typing import Any
 from bemps.data.json_text import parse_object
 from bemps.data.parquet import opened_parquet, refuse_twice
 from bemps.errors import InputError, MissingExtra
+from bemps.exchange.columns import ANY, LABEL, NUMBER, TIME, TRUTH, WHOLE, Column, other_fields, own_fields
 from bemps.exchange.entries import Entry, entry_of
 from bemps.exchange.json_format import content_of, field, text_of
 from bemps.exchange.tables import Rows
 
 GROUP = 10_000
-NUMBERS = {"seq": "int64", "target": "int64", "probability": "float64"}
-KNOWN = ("id", "text", "image", "label", "annotator", "time", "kind", "note")
+TYPES = {WHOLE: "int64", NUMBER: "float64", TRUTH: "bool"}  # in Arrow and in Hugging Face's features alike
 PART = "data/train-00000-of-00001.parquet"
 
 
 def write_parquet(rows: Rows, path: Path) -> None:
     """Texts, times (microseconds, UTC) and numbers in columns of their types."""
     arrow = _arrow()
-    _write(rows, path, arrow.schema([(name, _type(name)) for name in rows.columns]))
+    _write(rows, path, arrow.schema([(column.name, _type(column)) for column in rows.columns]))
 
 
 def write_dataset(rows: Rows, folder: Path) -> None:
-    """A folder that `datasets.load_dataset(folder)` reads: Parquet with `label` as a ClassLabel, and a card."""
+    """A folder that `datasets.load_dataset(folder)` reads: Parquet with labels as a ClassLabel, and a card."""
     arrow = _arrow()
     codes = {name: code for code, name in enumerate(rows.classes)}
-    place = rows.columns.index("label")
-    coded = ([*row[:place], codes.get(row[place]), *row[place + 1 :]] for row in rows.rows)
-    types = [(name, arrow.int64() if name == "label" else _type(name)) for name in rows.columns]
-    features = {name: _feature(name, rows.classes) for name in rows.columns}
+    are_labels = [column.type == LABEL for column in rows.columns]
+    coded = (
+        [codes.get(value) if is_label else value for value, is_label in zip(row, are_labels, strict=True)]
+        for row in rows.rows
+    )
+    types = [(column.name, arrow.int64() if column.type == LABEL else _type(column)) for column in rows.columns]
+    features = {column.name: _feature(column, rows.classes) for column in rows.columns}
     about = {"huggingface": json.dumps({"info": {"features": features}})}
     (folder / PART).parent.mkdir(parents=True)
     _write(Rows(rows.columns, coded), folder / PART, arrow.schema(types, metadata=about))
@@ -46,19 +49,23 @@ def read_parquet(path: Path) -> Iterator[Entry]:
     row = 0
     with opened_parquet(path, extra="label", fix="Is it complete?") as file:
         names = file.schema_arrow.names
-        refuse_twice(path, names, KNOWN)
-        if "label" not in names or not {"id", "text", "image"} & set(names):
+        ours = own_fields(names)
+        refuse_twice(path, names, list(ours.values()))
+        if "label" not in ours or not {"id", "text", "image"} & ours.keys():
             got = ", ".join(names)
             raise InputError(str(path), expected="columns label, and id or text", got=got, fix="Rename them.")
-        classes = _classes(file.schema_arrow.metadata or {}, str(path))
-        for batch in file.iter_batches(GROUP, columns=[name for name in names if name in KNOWN]):
-            for found in batch.to_pylist():
+        classes = _classes(file.schema_arrow.metadata or {}, ours["label"], str(path))
+        once = [name for name in names if names.count(name) == 1]
+        for batch in file.iter_batches(GROUP, columns=once):
+            for record in batch.to_pylist():
                 row += 1
                 where = f"{path}, row {row:,}"
-                if isinstance(found["label"], int) and classes:
-                    found["label"] = _named(found["label"], classes, where)
-                if found["label"] is not None or found.get("kind") or found.get("note"):
-                    yield entry_of(text_of(found, "id", where), content_of(found, where), found, where)
+                own = {name: record[column] for name, column in ours.items()}
+                if isinstance(own["label"], int) and classes:
+                    own["label"] = _named(own["label"], classes, where)
+                if own["label"] is not None or own.get("kind") or own.get("note"):
+                    others = other_fields(record, ours)
+                    yield entry_of(text_of(own, "id", where), content_of(own, where), own, where, others)
 
 
 def _named(code: int, classes: list[str], where: str) -> str | None:
@@ -83,30 +90,37 @@ def _write(rows: Rows, path: Path, schema: Any) -> None:
     with parquet.ParquetWriter(path, schema) as writer:
         while group := list(islice(rows.rows, GROUP)):
             columns: list[Sequence[Any]] = list(zip(*group, strict=True))
-            arrays = [arrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+            cells = [
+                list(map(_as_text, one)) if column.type == ANY else one
+                for one, column in zip(columns, rows.columns, strict=True)
+            ]
+            arrays = [arrow.array(column, field.type) for column, field in zip(cells, schema, strict=True)]
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
 
 
-def _type(name: str) -> Any:
+def _as_text(value: Any) -> str | None:
+    """A value of a column that holds values of several kinds."""
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _type(column: Column) -> Any:
     arrow = _arrow()
-    if name == "time":
+    if column.type == TIME:
         return arrow.timestamp("us", tz="UTC")
-    if name.startswith("p_"):
-        return arrow.float64()
-    return getattr(arrow, NUMBERS.get(name, "string"))()
+    return arrow.type_for_alias(TYPES.get(column.type, "string"))
 
 
-def _feature(name: str, classes: tuple[str, ...]) -> dict[str, Any]:
-    if name == "label":
+def _feature(column: Column, classes: tuple[str, ...]) -> dict[str, Any]:
+    if column.type == LABEL:
         return {"names": list(classes), "_type": "ClassLabel"}
-    kinds = {"time": "timestamp[us, tz=UTC]"} | NUMBERS
-    return {"dtype": "float64" if name.startswith("p_") else kinds.get(name, "string"), "_type": "Value"}
+    kinds = {TIME: "timestamp[us, tz=UTC]"} | TYPES
+    return {"dtype": kinds.get(column.type, "string"), "_type": "Value"}
 
 
-def _classes(metadata: dict[bytes, bytes], where: str) -> list[str]:
+def _classes(metadata: dict[bytes, bytes], label: str, where: str) -> list[str]:
     """The names of the classes, where the file was written for Hugging Face."""
     record = parse_object(metadata.get(b"huggingface", b"{}").decode(), f"metadata of {where}")
-    for name in ("info", "features", "label"):
+    for name in ("info", "features", label):
         record = field(record, name, dict, where) or {}
     names = field(record, "names", list, where) or []
     if not all(isinstance(name, str) for name in names):
@@ -119,11 +133,11 @@ def _card(rows: Rows) -> str:
     head: dict[str, Any] = {
         "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": "data/train-*"}]}]
     }
-    if "text" in rows.columns:
+    if "text" in rows.names:
         head["task_categories"] = ["text-classification"]
     lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in head.items()]
     made = datetime.now(UTC).date().isoformat()
-    columns = ", ".join(f"`{name}`" for name in rows.columns)
+    columns = ", ".join(f"`{name}`" for name in rows.names)
     words = [f"# {rows.title or 'Labels'}", "", f"Written by bemps on {made}. Columns: {columns}.", "", "Classes:", ""]
     return "\n".join(["---", *lines, "---", *words, *(f"- {name}" for name in rows.classes), ""])
 

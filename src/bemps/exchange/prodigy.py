@@ -4,7 +4,17 @@ import hashlib
 from collections.abc import Iterator
 
 from bemps.exchange.entries import About, Entry, Labelled, Predicted, entry_of, moment, plain
-from bemps.exchange.json_format import JsonFormat, Object, content_of, only, probabilities, text_of
+from bemps.exchange.json_format import (
+    JsonFormat,
+    Object,
+    columns_beside,
+    columns_in,
+    content_of,
+    labels_of,
+    only,
+    probabilities,
+    text_of,
+)
 from bemps.store.words import ADJUDICATE, LABEL, NOTE, SKIP, UNSURE
 
 
@@ -34,7 +44,7 @@ def _prodigy_lines(one: Labelled, about: About) -> Iterator[Object]:
             "answer": "accept" if label else "ignore",
             "_timestamp": int(answer.time.timestamp()),
             "_annotator_id": answer.annotator,
-            "meta": {"id": one.item.id, **said},
+            "meta": {"id": one.item.id, **said} | columns_beside(one.item),
         }
 
 
@@ -43,7 +53,9 @@ def _prodigy_prediction(one: Predicted, about: About) -> Object:
     task = _prodigy_task(one.item.content, about)
     return task | {
         "accept": [label],
-        "meta": {"id": one.item.id, "score": p, "probabilities": probabilities(one, about)},
+        "meta": {"id": one.item.id, "score": p, "probabilities": probabilities(one, about)}
+        | labels_of(one, about)
+        | columns_beside(one.item),
     }
 
 
@@ -62,7 +74,7 @@ def _prodigy_entries(found: Object, where: str) -> Iterator[Entry]:
         "kind": _kind(label, meta.get("kind")),
         "note": meta.get("note"),
     }
-    yield entry_of(text_of(meta, "id", where), content_of(found, where), said, where)
+    yield entry_of(text_of(meta, "id", where), content_of(found, where), said, where, columns_in(meta))
 
 
 def _kind(label: str | None, kind: object) -> object:

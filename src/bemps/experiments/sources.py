@@ -103,7 +103,7 @@ def _whole(source: Source, data_dir: str | None, max_pool: int | None) -> data.D
     if source.known:
         return data.load(source.path, data_dir=data_dir, max_pool=max_pool, seed=SPLIT_SEED)
     text = list(source.text) if isinstance(source.text, tuple) else source.text
-    read = partial(data.read, text=text, image=source.image, label=source.label, id=source.id)
+    read = partial(data.read, text=text, image=source.image, label=source.label, id=source.id, others=False)
     table, test = read(source.path), None if source.test is None else read(source.test)
     whole = data.dataset_of(table, test, name=source.name, share=source.holdout, seed=SPLIT_SEED)
     pool = part_of(whole.pool, max_pool, seed=SPLIT_SEED)

@@ -2,7 +2,7 @@
 
 import os
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,14 @@ import numpy as np
 from bemps._io import remove
 from bemps.data import ImageFiles, Table, read
 from bemps.errors import InputError, unknown_name
+from bemps.exchange.columns import columns_of, to_settings, with_source
+from bemps.exchange.entries import copy_key, items_of
 from bemps.project_models import BY_KIND
-from bemps.store import Change, Item, Store, open_store
+from bemps.store import Change, Store, open_store
 from bemps.strategies import find
 
 LARGEST_AUDIT = 2_000
+DUPLICATES = ("once", "ask")  # what to do with rows of the same text
 NO_MODEL = "none"  # items at random, nothing is learnt
 OWNER = "bemps label"  # the annotator of what was set up on the command line
 
@@ -53,9 +56,10 @@ class Wishes:
     strategy: str | None = None
     stop_below: float | None = None
     seed: int | None = None
+    duplicates: str | None = None
 
 
-Rows = tuple[Table, Iterator[Item]]  # of a file or folder
+Rows = tuple[Table, Sequence[str]]  # of a file or folder, and the contents of its items
 DEFAULTS = {"audit_share": 0.1, "overlap_share": 0.0, "seed": 0, "stop_below": 0.001}
 
 
@@ -93,6 +97,8 @@ def _check_names(wishes: Wishes) -> None:
         raise unknown_name("--model", wishes.model, known)
     if wishes.strategy is not None:
         find(wishes.strategy)
+    if wishes.duplicates not in (None, *DUPLICATES):
+        raise unknown_name("--duplicates", wishes.duplicates, DUPLICATES)
 
 
 def _brought_up_to_date(
@@ -103,16 +109,22 @@ def _brought_up_to_date(
     fresh = not settings.get("id")
     if source is None and fresh:
         raise InputError("project", expected="items", got="none", fix="Name the file to label as well.")
-    if source is not None and read is None and settings.get("stamp") != source.stamp:
+    if source is not None and read is None and _is_new(source, settings):
         read = read_items(source, classes)
     with store.changing() as change:
         if source is not None and read is not None:
-            notes.append(_fill(change, source, *read, classes))
-            change.set_all(_origin(source, read[0], wishes, settings))
+            once = copy_key({"kind": read[0].kind, "duplicates": wishes.duplicates or settings.get("duplicates")})
+            notes += _fill(change, source, read, classes, once)
+            change.set_all(_origin(source, read, wishes, settings))
         if not fresh:
             notes += _new_classes(change, classes)
         change.set_all(_new_settings(settings, wishes))
     return notes + _draw_audit(store)
+
+
+def _is_new(source: Source, settings: Mapping[str, Any]) -> bool:
+    """Whether the file has changed, or was read by a release that did not keep its columns."""
+    return settings.get("stamp") != source.stamp or "columns" not in settings
 
 
 def _new_settings(settings: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]:
@@ -127,6 +139,7 @@ def _new_settings(settings: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]
         "strategy": wishes.strategy,
         "stop_below": wishes.stop_below,
         "seed": wishes.seed,
+        "duplicates": wishes.duplicates,
     }
     given = {
         name: DEFAULTS.get(name) if value is None and name not in settings else value for name, value in wanted.items()
@@ -134,24 +147,32 @@ def _new_settings(settings: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]
     return {name: value for name, value in given.items() if value is not None and settings.get(name) != value}
 
 
-def _fill(change: Change, source: Source, table: Table, items: Iterable[Item], classes: tuple[str, ...] | None) -> str:
+def _fill(
+    change: Change, source: Source, read: Rows, classes: tuple[str, ...] | None, once: Callable[[str], str] | None
+) -> list[str]:
     """Items and classes of the file that the project has not."""
+    table, contents = read
     for name in dict.fromkeys((*(classes or ()), *table.classes)):
         if name not in change.classes():
             change.add_class(name, OWNER)
     _enough(change.classes())
-    new = change.add_items(items)
-    return f"{new:,} new items from {source.path} ({table.found})" if new else f"nothing new in {source.path}"
+    rows = change.add_items(items_of(table, contents), once)
+    if not rows:
+        return [f"nothing new in {source.path}"]
+    notes = [f"{rows - change.copies:,} new items from {source.path} ({table.found})"]
+    if change.copies:
+        notes.append(f"{change.copies:,} rows repeat a text: it is asked once, and the answer counts for all of them")
+    return notes
 
 
-def _origin(source: Source, table: Table, wishes: Wishes, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Where items came from: no output may replace these files. The first time also what the project is."""
+def _origin(source: Source, read: Rows, wishes: Wishes, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Where items came from; the first time also what the project is."""
     path = source.path.resolve()
-    origin = {"stamp": source.stamp, "sources": list(dict.fromkeys([*settings.get("sources", ()), str(path)]))}
+    origin = {"stamp": source.stamp} | with_source(settings, path) | to_settings(settings, columns_of(*read))
     if settings.get("id"):
         return origin
     return origin | {
-        "kind": table.kind,
+        "kind": read[0].kind,
         "title": wishes.title or source.path.stem.replace("_", " "),
         "folder": str(path if path.is_dir() else path.parent),
         "id": uuid.uuid4().hex,
@@ -165,21 +186,16 @@ def _enough(names: Collection[str]) -> None:
 
 
 def read_items(source: Source, classes: tuple[str, ...] | None) -> Rows:
-    """The table of a file or folder, and its rows as items."""
+    """The table of a file or folder, and what its items show."""
     columns = dict(source.columns)
     if source.path.is_dir():
         columns.setdefault("id", "path")  # stable, and no image is opened
     table = read(source.path, **columns, classes=classes)
-    if table.kind == "array":
+    if isinstance(table.items, ImageFiles):
+        return table, _image_names(table.items, source.path)
+    if not isinstance(table.items, list):
         raise InputError(str(source.path), expected="texts or images", got="numbers", fix="Name the text column.")
-    return table, _items(table, source)
-
-
-def _items(table: Table, source: Source) -> Iterator[Item]:
-    contents = _image_names(table.items, source.path) if isinstance(table.items, ImageFiles) else table.items
-    labels = table.labels.tolist() if table.labels is not None else [-1] * len(table)
-    for name, content, code in zip(table.ids, contents, labels, strict=True):
-        yield Item(name, str(content), table.classes[code] if code >= 0 else None)
+    return table, table.items
 
 
 def _image_names(images: ImageFiles, path: Path) -> list[str]:

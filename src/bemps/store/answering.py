@@ -1,6 +1,7 @@
 """Answers, undo, redo and adjudication: what may be said, and the events that say it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from bemps.errors import InputError, unknown_name
 from bemps.store import checked
@@ -11,20 +12,28 @@ from bemps.store.words import ADJUDICATE, ANSWERS, CLEAR, LABEL, NOTE, REDO, UND
 LABELLED = (LABEL, ADJUDICATE)
 
 
-def check(said: Sequence[Said], known: Callable[[str], object]) -> None:
-    """Refuse what no state of the project would allow; `known` refuses an id that no item has."""
-    for one in said:
-        _check(one, known)
+def checked_answers(said: Sequence[Said], known: Callable[[str], str]) -> list[Said]:
+    """Refuse what no state of the project would allow; answers to a copy become answers to what stands for it.
+
+    `known` gives the item that an id stands for, and refuses an id that no item has.
+    """
+    answers = [_of_original(one, known(one.item)) for one in said]
+    for one in answers:
+        _check(one)
     requests = [(one.annotator, one.request) for one in said if one.request is not None]
     if len(set(requests)) < len(requests):
         raise InputError("requests", expected="an id of its own for every answer", got="one twice", fix="Correct it.")
+    return answers
 
 
-def _check(said: Said, known: Callable[[str], object]) -> None:
+def _of_original(said: Said, item: str) -> Said:
+    return said if said.item == item else replace(said, item=item)
+
+
+def _check(said: Said) -> None:
     checked.name(said.annotator, "annotator")
     checked.one_of(said.kind, (*ANSWERS, ADJUDICATE), "kind of answer")
     checked.note(said.note)
-    known(said.item)
     if said.time is not None:
         checked.microseconds(said.time)
     if (said.label is not None) != (said.kind in LABELLED):

@@ -12,7 +12,7 @@ from bemps.errors import InputError
 from bemps.store import answering, checked, classes
 from bemps.store.decision import Decision, read
 from bemps.store.fold import Held, Slot, slot_of
-from bemps.store.items import Items
+from bemps.store.items import Items, Key
 from bemps.store.tables import SETTINGS
 from bemps.store.words import ADJUDICATE, ANSWERS, LABEL, REDO, SOURCE, UNDO, Class, Event, Item, Said
 
@@ -22,7 +22,7 @@ class Change:
 
     def __init__(self, decision: Decision, items: Items) -> None:
         self._decision, self._items = decision, items
-        self._added: set[str] = set()
+        self._added: dict[str, str] = {}  # what stands for each: itself, or the item that it is a copy of
 
     def classes(self) -> tuple[str, ...]:
         """The names of the classes, those of this change among them."""
@@ -32,24 +32,28 @@ class Change:
         """Add a class after the others."""
         return classes.add_in(self._decision, name, annotator, None)
 
-    def add_items(self, items: Iterable[Item]) -> int:
-        """Append items and return how many were new; see `Store.add_items`."""
-        added = 0
-        for new in self._items.add(self._decision.connection, items):
-            added += len(new)
-            self._added.update(item.id for item in new)
-            said = [Said(SOURCE, item.id, LABEL, item.label) for item in new if item.label is not None]
-            answering.record(self._decision, said)
-        return added
+    def add_items(self, items: Iterable[Item], key: Key | None = None) -> int:
+        """Append items and return how many were new, copies among them; see `Store.add_items`."""
+        before = len(self._added)
+        for new in self._items.add(self._decision.connection, items, key):
+            self._added.update((item.id, item.copy_of or item.id) for item in new)
+            said = {self._added[item.id]: item.label for item in reversed(new) if item.label is not None}
+            first = [(id, label) for id, label in said.items() if self.held((SOURCE, id)) is None]
+            answering.record(self._decision, [Said(SOURCE, id, LABEL, label) for id, label in reversed(first)])
+        return len(self._added) - before
+
+    @property
+    def copies(self) -> int:
+        """How many of the items of this change are copies."""
+        return sum(id != original for id, original in self._added.items())
 
     def record(self, said: Sequence[Said]) -> list[Event]:
         """Record answers, also to items of this change."""
-        answering.check(said, self.known)
-        return answering.record(self._decision, said)
+        return answering.record(self._decision, answering.checked_answers(said, self.known))
 
     def known(self, id: str) -> str:
-        """Refuse an id that neither the project nor this change has."""
-        return id if id in self._added else self._items.known(id)
+        """The item that an id stands for; refused where neither the project nor this change has it."""
+        return self._added[id] if id in self._added else self._items.known(id)
 
     def held(self, slot: Slot) -> Held | None:
         """What an annotator says of an item; nobody (None) stands for adjudication."""

@@ -11,9 +11,17 @@ from bemps.store.database import Database, schema_of, use_write_ahead_log
 from bemps.store.failures import NotRead, writing
 from bemps.store.tables import PROJECT, create_tables
 
-VERSION = 1
+VERSION = 2
+
+
+def _columns_and_copies(connection: Connection) -> None:
+    """Version 2: items keep the other columns of their row, and may be copies of another item."""
+    for name in ("other_columns", "copy_of"):
+        connection.exec_driver_sql(f"ALTER TABLE items ADD COLUMN {name} TEXT")
+
+
 # STEPS[n] changes tables of version n into version n + 1. Steps stay for good: old files must open for ever.
-STEPS: dict[int, Callable[[Connection], None]] = {}
+STEPS: dict[int, Callable[[Connection], None]] = {1: _columns_and_copies}
 
 
 def prepare(database: Database, create: bool) -> None:

@@ -14,7 +14,7 @@ from bemps.store.changing import Change, settings_rows, write_settings
 from bemps.store.classes import KeyChooser
 from bemps.store.database import Database, database_of
 from bemps.store.decision import Decision
-from bemps.store.items import Items
+from bemps.store.items import Items, Key
 from bemps.store.log import Log
 from bemps.store.serving import only_server
 from bemps.store.tables import SETTINGS
@@ -104,29 +104,39 @@ class Store:
 
     # items
 
-    def add_items(self, items: Iterable[Item]) -> int:
+    def add_items(self, items: Iterable[Item], key: Key | None = None) -> int:
         """Append items; returns how many were new. One that is there already is left; with another content: refused.
 
         A label that comes with an item is recorded as a label of the annotator "source"; its class must be there.
+        With `key`, an item whose content has the key of an earlier one becomes a copy: it is kept as a row of its own
+        and never asked, and what is answered to the first counts for it.
         """
         with self.changing() as change:
-            return change.add_items(items)
+            return change.add_items(items, key)
 
     def count(self) -> int:
-        """How many items there are."""
+        """How many items there are to ask: copies do not count."""
         return self._items.count()
 
     def ids(self) -> tuple[str, ...]:
-        """The ids of all items, in the order in which they were added."""
+        """The ids of all items to ask, in the order in which they were added."""
         return self._items.ids()
+
+    def copies(self) -> dict[str, str]:
+        """The id of the item that stands for each copy."""
+        return self._items.copies()
+
+    def rows(self) -> Iterator[Item]:
+        """Every item in order, copies among them: the rows of the files that they came from."""
+        return self._items.all(copies=True)
 
     def item(self, id: str) -> Item:
         """One item; an unknown id is refused."""
         return next(self._items.at([id]))
 
     def items(self, ids: Iterable[str] | None = None) -> Iterator[Item]:
-        """These items in the order asked; all of them, in their own order, if left out."""
-        return self._items.all() if ids is None else self._items.at(list(ids))
+        """These items in the order asked; all but copies, in their own order, if left out."""
+        return self._items.all(copies=False) if ids is None else self._items.at(list(ids))
 
     def search(
         self,
@@ -205,8 +215,8 @@ class Store:
 
     def record(self, said: Sequence[Said]) -> list[Event]:
         """Many answers in one durable step, all or none; also of kind adjudicate."""
-        answering.check(said, self._items.known)
-        return self._log.decide(lambda decision: answering.record(decision, said))
+        answers = answering.checked_answers(said, self._items.known)
+        return self._log.decide(lambda decision: answering.record(decision, answers))
 
     def undo(self, annotator: str, *, request: str | None = None) -> Event | None:
         """Take back the annotator's last answer, any depth; None where there is nothing left to undo."""
@@ -242,9 +252,9 @@ class Store:
 
     def answers_of(self, item: str) -> tuple[Answer, ...]:
         """What each annotator says of an item, adjudication last."""
-        self._items.known(item)
+        original = self._items.known(item)
         with self._log.state() as state:
-            return tuple(map(state.answer, state.all_held(item)))
+            return tuple(map(state.answer, state.all_held(original)))
 
     def annotators(self) -> tuple[str, ...]:
         """Everybody who has answered anything, in the order of their first answer."""

@@ -23,6 +23,8 @@ ITEMS = Table(
     Column("id", Text, nullable=False, unique=True),
     Column("content", Text, nullable=False),
     Column("label", Text),
+    Column("other_columns", Text),  # of the row that it came from, as a JSON object; see `rows`
+    Column("copy_of", Text),  # the item that is asked in its place, as its content is the same
 )
 
 EVENTS = Table(

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+
+from bemps.store.rows import unpacked
 
 LABEL, SKIP, UNSURE, NOTE, CLEAR = ANSWERS = ("label", "skip", "unsure", "note", "clear")
 UNDO, REDO, ADJUDICATE = "undo", "redo", "adjudicate"
@@ -16,11 +19,20 @@ class Item:
 
     content  the text, or the path of an image relative to the project's data folder
     label    the label that came with it, where one did
+    others   the row of the file that it came from, packed by `bemps.store.rows`; see `columns`
+    copy_of  the id of the item that is asked in its place, as its content is the same
     """
 
     id: str
     content: str
     label: str | None = None
+    others: str | None = None
+    copy_of: str | None = None
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns of the row that it came from, by name."""
+        return unpacked(self.others, self.content)
 
 
 @dataclass(frozen=True, slots=True)
