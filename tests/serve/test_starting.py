@@ -107,7 +107,7 @@ def test_an_image_with_a_name_that_is_not_unicode_leaves_no_project(tmp_path):
     pillow = pytest.importorskip("PIL.Image")
     pillow.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
     os.rename(tmp_path / "a.png", os.fsencode(tmp_path) + b"/bad\xff.png")
-    assert "surrogate" in refused(tmp_path, tmp_path, "--classes", "a,b")
+    assert "UTF-8" in refused(tmp_path, tmp_path, "--classes", "a,b")
 
 
 def test_a_refused_file_changes_nothing_in_a_project_that_is_there(folder):
