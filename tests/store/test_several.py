@@ -180,3 +180,19 @@ def test_the_audit_slice_is_fixed_once_drawn(store, opened):
     with pytest.raises(InputError):
         store.mark_audit(["t99"])
     assert [event.item for event in store.events() if event.kind == "audit"] == ["t1", "t4", "t5"]
+
+
+def test_nobody_takes_back_what_another_adjudicated(store):
+    store.adjudicate("t0", "bug", "ann")
+    store.adjudicate("t0", "wish", "bob")
+    taken_back = store.undo("ann")
+    assert (taken_back.label, taken_back.previous) == ("wish", "wish")  # what holds is still bob's
+    assert (store.current()["t0"].label, store.current()["t0"].annotator) == ("wish", "bob")
+    assert store.redo("ann").label == "wish"
+    assert store.current()["t0"].label == "wish"
+    store.undo("bob")
+    assert (store.current()["t0"].label, store.current()["t0"].annotator) == ("bug", "ann")
+    store.redo("bob")
+    store.undo("ann")
+    store.undo("bob")
+    assert "t0" not in store.current()

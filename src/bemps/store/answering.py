@@ -85,7 +85,9 @@ def undo(decision: Decision, annotator: str, request: str | None) -> Event | Non
         return event
     target, slot = done[-1]
     stack = decision.state.slots[slot]
-    after = stack[-2] if len(stack) > 1 else None
+    place = decision.state.place_of(slot, target)
+    rest = stack[:place] + stack[place + 1 :]
+    after = rest[-1] if rest else None
     return _move(decision, UNDO, slot, stack[-1], after, annotator=annotator, target=target, request=request)
 
 
@@ -95,8 +97,10 @@ def redo(decision: Decision, annotator: str, request: str | None) -> Event | Non
     undone = decision.state.undone.get(annotator)
     if event is not None or not undone:
         return event
-    target, slot, after = undone[-1]
+    target, slot, restored = undone[-1]
     before = decision.state.held(slot)
+    is_below = decision.state.place_again(slot, restored) < len(decision.state.slots[slot])
+    after = before if is_below else restored
     return _move(decision, REDO, slot, before, after, annotator=annotator, target=target, request=request)
 
 

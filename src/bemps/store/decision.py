@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 
 from bemps.errors import InputError
 from bemps.store import checked
+from bemps.store.failures import damaged
 from bemps.store.fold import State
 from bemps.store.leases import Leases
 from bemps.store.tables import EVENTS
@@ -81,7 +82,10 @@ class Decision:
 def read(connection: Connection, after: int) -> list[Event]:
     """The events after one, in order."""
     rows = connection.execute(IN_ORDER.where(EVENTS.c.seq > after)).all()
-    return [Event(row[0], checked.moment(row[1]), *row[2:]) for row in rows]
+    try:
+        return [Event(row[0], checked.moment(row[1]), *row[2:]) for row in rows]
+    except OverflowError as error:
+        raise damaged("an event", "a time of our age", str(error)) from error
 
 
 def _row(event: Event) -> dict[str, object]:

@@ -9,6 +9,7 @@ from bemps.errors import InputError
 
 FREE = "Free some space and send it again."
 AGAIN = "Send it again: with the same request id it is recorded once."
+RESTORE = "Restore a copy; `sqlite3 FILE .recover` may save the rest."
 CAUSES = {  # SQLite's error names, and PostgreSQL's SQLSTATE
     "SQLITE_FULL": ("the disk is full", FREE),
     "53100": ("the server's disk is full", FREE),
@@ -18,7 +19,7 @@ CAUSES = {  # SQLite's error names, and PostgreSQL's SQLSTATE
     "SQLITE_BUSY": ("another process has been writing for too long", AGAIN),
     "55P03": ("another process has been writing for too long", AGAIN),
     "SQLITE_NOTADB": ("a file that is no SQLite database", "Check the path."),
-    "SQLITE_CORRUPT": ("a damaged file", "Restore a copy; `sqlite3 FILE .recover` may save the rest."),
+    "SQLITE_CORRUPT": ("a damaged file", RESTORE),
 }
 
 
@@ -30,12 +31,17 @@ class NotRead(InputError):
     """The project could not be read."""
 
 
+def damaged(what: str, expected: str, got: object) -> NotRead:
+    """The error for a project that holds what bemps cannot have written."""
+    return NotRead(f"damaged project: {what}", expected=expected, got=f"{got!r:.100}", fix=RESTORE)
+
+
 @contextmanager
 def writing(place: str) -> Iterator[None]:
     """Failures of the database while something is written, in plain words."""
     try:
         yield
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, UnicodeDecodeError) as error:
         got, fix = cause(error)
         raise NotSaved("not saved", expected=f"to write to {place}", got=got, fix=fix) from error
 
@@ -45,13 +51,15 @@ def reading(place: str) -> Iterator[None]:
     """Failures of the database while something is read, in plain words."""
     try:
         yield
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, UnicodeDecodeError) as error:
         got, fix = cause(error)
         raise NotRead(f"project {place}", expected="to read it", got=got, fix=fix) from error
 
 
-def cause(error: SQLAlchemyError) -> tuple[str, str]:
+def cause(error: SQLAlchemyError | UnicodeDecodeError) -> tuple[str, str]:
     """What happened and what to do."""
+    if isinstance(error, UnicodeDecodeError):  # SQLite quotes what it cannot read
+        return CAUSES["SQLITE_CORRUPT"]
     code = _code(error)
     for known, words in CAUSES.items():
         if code.startswith(known):

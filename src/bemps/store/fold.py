@@ -8,8 +8,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeVar
 
 from bemps.errors import InputError
+from bemps.store.failures import damaged
 from bemps.store.words import (
     ADD_CLASS,
     ADJUDICATE,
@@ -28,6 +30,8 @@ from bemps.store.words import (
     Event,
 )
 
+Part = TypeVar("Part")
+OF_A_CLASS = (LABEL, ADJUDICATE, RENAME_CLASS, SET_KEY)
 Slot = tuple[str | None, str]  # annotator (None: adjudication) and item
 
 
@@ -82,10 +86,22 @@ class State:
                     got=f"event {event.seq}, {event.kind!r}",
                     fix="The log was changed from outside, or by a newer bemps.",
                 )
-            self._rules[event.kind](event)
+            self._follow(event)
             if event.request is not None:
                 self.requests[event.annotator, event.request] = event
             self.seq = event.seq
+
+    def _follow(self, event: Event) -> None:
+        """Apply the rule of an event; one that nobody can have said in this state is damage."""
+        limit = len(self.classes) + (event.kind == ADD_CLASS)
+        try:
+            if event.class_id is not None and not 0 <= event.class_id < limit:
+                raise LookupError("its class is not there")
+            if event.class_id is None and event.kind in OF_A_CLASS:
+                raise LookupError("it has no class")
+            self._rules[event.kind](event)
+        except LookupError as error:  # also of lists and dicts: nothing to take back, no such place
+            raise damaged(f"event {event.seq}", "one that can follow those before it", str(error)) from error
 
     def class_id(self, name: str) -> int | None:
         return next((place for place, known in enumerate(self.classes) if known.name == name), None)
@@ -133,12 +149,24 @@ class State:
 
     def _take_back(self, event: Event) -> None:
         seq, slot = self.done[event.annotator].pop()
-        self.undone[event.annotator].append((seq, slot, self.slots[slot].pop()))
+        self.undone[event.annotator].append((seq, slot, self.slots[slot].pop(self.place_of(slot, seq))))
 
     def _restore(self, event: Event) -> None:
         seq, slot, held = self.undone[event.annotator].pop()
-        self._stack(slot).append(held)
+        stack = self._stack(slot)
+        stack.insert(self.place_again(slot, held), held)
         self.done[event.annotator].append((seq, slot))
+
+    def place_of(self, slot: Slot, seq: int) -> int:
+        """Where the answer of an event is in its slot: on top, but adjudications of others may be above it."""
+        if slot[0] is not None:
+            return len(self.slots[slot]) - 1
+        return needed(next((place for place, held in enumerate(self.slots[slot]) if held.seq == seq), None))
+
+    def place_again(self, slot: Slot, held: Held) -> int:
+        """Where an answer that was taken back comes again: on top, but below later adjudications of others."""
+        stack = self.slots.get(slot, [])
+        return len(stack) if slot[0] is not None else sum(other.seq < held.seq for other in stack)
 
     def _stack(self, slot: Slot) -> list[Held]:
         if slot not in self.slots:
@@ -148,26 +176,29 @@ class State:
         return self.slots[slot]
 
     def _add_class(self, event: Event) -> None:
-        assert event.label is not None
-        self.classes.append(Class(event.label, event.note, len(self.classes)))
+        self.classes.append(Class(needed(event.label), event.note, len(self.classes)))
 
     def _rename_class(self, event: Event) -> None:
-        assert event.class_id is not None
-        assert event.label is not None
-        self.classes[event.class_id] = replace(self.classes[event.class_id], name=event.label)
+        place = needed(event.class_id)
+        self.classes[place] = replace(self.classes[place], name=needed(event.label))
 
     def _set_key(self, event: Event) -> None:
-        assert event.class_id is not None
-        self.classes[event.class_id] = replace(self.classes[event.class_id], key=event.note)
+        place = needed(event.class_id)
+        self.classes[place] = replace(self.classes[place], key=event.note)
 
     def _mark(self, marks: dict[str, int], event: Event) -> None:
-        assert event.item is not None
-        marks.setdefault(event.item, event.seq)
+        marks.setdefault(needed(event.item), event.seq)
+
+
+def needed(value: Part | None) -> Part:
+    """A part of an event that its kind cannot be without."""
+    if value is None:
+        raise LookupError("a part of it is missing")
+    return value
 
 
 def slot_of(event: Event) -> Slot:
-    assert event.item is not None
-    return (None if event.kind == ADJUDICATE else event.annotator), event.item
+    return (None if event.kind == ADJUDICATE else event.annotator), needed(event.item)
 
 
 def next_held(before: Held | None, event: Event) -> Held:
@@ -178,6 +209,5 @@ def next_held(before: Held | None, event: Event) -> Held:
     note = kept if event.note is None else event.note or None
     if event.kind == NOTE and before is not None:
         return replace(before, note=note) if note or before.kind != NOTE else replace(before, kind=CLEAR, note=None)
-    assert event.item is not None
     kind = CLEAR if event.kind == NOTE and note is None else event.kind
-    return Held(kind, event.class_id, note, event.annotator, event.item, event.time, event.seq)
+    return Held(kind, event.class_id, note, event.annotator, needed(event.item), event.time, event.seq)

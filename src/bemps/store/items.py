@@ -16,6 +16,7 @@ from sqlalchemy.engine import Connection
 from bemps.errors import InputError
 from bemps.store import checked
 from bemps.store.database import Database
+from bemps.store.failures import damaged
 from bemps.store.tables import ITEMS
 from bemps.store.words import Item
 
@@ -94,6 +95,9 @@ class Items:
                 self.known(id)
             with self._database.reading() as connection:
                 found = {item.id: item for item in _with_ids(connection, wanted)}
+            missing = next((id for id in wanted if id not in found), None)
+            if missing is not None:  # an index that does not fit its table
+                raise damaged("items", "every item by its id", missing)
             yield from (found[id] for id in wanted)
 
     def all(self, *, copies: bool) -> Iterator[Item]:

@@ -1,5 +1,6 @@
 """Which version the tables have: made where there are none, brought up to date where they are older."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -8,7 +9,7 @@ from sqlalchemy.engine import Connection
 
 from bemps.errors import InputError
 from bemps.store.database import Database, schema_of, use_write_ahead_log
-from bemps.store.failures import NotRead, writing
+from bemps.store.failures import NotRead, damaged, writing
 from bemps.store.tables import PROJECT, create_tables
 
 VERSION = 2
@@ -88,8 +89,10 @@ def _version(database: Database) -> int | None:
 
 
 def version_in(connection: Connection) -> int:
-    found = connection.execute(select(PROJECT.c.value).where(PROJECT.c.name == "version")).scalar_one()
-    return int(found)
+    version = connection.execute(select(PROJECT.c.value).where(PROJECT.c.name == "version")).scalar_one()
+    if not re.fullmatch("[1-9][0-9]{0,8}", version):
+        raise damaged("its version", "1 or more", version)
+    return int(version)
 
 
 def _create(database: Database) -> None:

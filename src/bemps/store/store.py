@@ -1,6 +1,5 @@
 """The store of a project: items, an append-only log of events, and the state that follows from the log."""
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
@@ -17,6 +16,7 @@ from bemps.store.decision import Decision
 from bemps.store.items import Items, Key
 from bemps.store.log import Log
 from bemps.store.serving import only_server
+from bemps.store.settings import read_setting
 from bemps.store.tables import SETTINGS
 from bemps.store.words import (
     ADJUDICATE,
@@ -90,7 +90,7 @@ class Store:
     def settings(self) -> dict[str, Any]:
         """Everything that was set: title, guidelines, kind, strategy, audit_share, ..."""
         with self._database.reading() as connection:
-            return {row.name: json.loads(row.value) for row in connection.execute(select(SETTINGS))}
+            return {row.name: read_setting(row.name, row.value) for row in connection.execute(select(SETTINGS))}
 
     def set(self, name: str, value: Any) -> None:
         """Remember a setting: anything that JSON can write."""
