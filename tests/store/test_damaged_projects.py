@@ -12,7 +12,7 @@ from filling import fill
 from bemps.errors import BempsError
 from bemps.exchange import export_labels
 from bemps.serve.engine import Engine
-from bemps.store import open_store
+from bemps.store import Item, open_store
 
 VALUES = (
     None,
@@ -60,6 +60,9 @@ def whole(tmp_path_factory):
     path = tmp_path_factory.mktemp("whole") / "t.bemps"
     with open_store(path, create=True) as store:
         fill(store)
+        store.add_items(
+            [Item("c0", "Text number 0", None, '{"author": "x"}', "t0"), Item("c1", "other", None, '{"a": 1}')]
+        )
         settings = {
             "title": "T",
             "kind": "text",

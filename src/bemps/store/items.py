@@ -128,8 +128,10 @@ class Items:
             for id, copy_of in connection.execute(query.where(ITEMS.c.position >= len(self._positions))):
                 if copy_of is None:
                     self._ids.append(id)
-                else:
+                elif copy_of in self._positions:
                     self._copies[id] = copy_of
+                else:
+                    raise damaged(f"item {id}", "the item that it is a copy of, before it", copy_of)
                 self._positions[id] = len(self._positions)
 
 

@@ -5,6 +5,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from bemps.store.failures import damaged
+
 CONTENT = {"bemps": "content"}  # stands for a value that is the item's own content, which is kept once
 
 
@@ -24,7 +26,12 @@ def packed(columns: Mapping[str, Any], content: str) -> str | None:
 
 def unpacked(text: str | None, content: str) -> dict[str, Any]:
     """The columns that were packed."""
-    values = {} if text is None else json.loads(text)
+    try:
+        values = {} if text is None else json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise damaged("the columns of an item", "JSON", text) from error
+    if not isinstance(values, dict):
+        raise damaged("the columns of an item", "a JSON object", text)
     return {name: content if value == CONTENT else value for name, value in values.items()}
 
 
