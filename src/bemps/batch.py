@@ -15,6 +15,8 @@ from bemps.errors import unknown_name
 from bemps.limits import current_limits, library_threads
 from bemps.types import Array, Selection
 
+ROUNDING = {2: 1e-2, 4: 1e-6, 8: 1e-12}  # of squared distances, by the bytes of a number
+
 
 def top(scores: Float[Array, " N"], n: int, rng: np.random.Generator) -> Int[Array, " n"]:
     """The n largest, best first; equal ones at the edge are drawn at random, so that file order never decides."""
@@ -89,19 +91,21 @@ def representatives(
 ) -> tuple[Int[Array, " n"], Int[Array, " V"]]:
     """k-means (k-means++ start, seeded): for each centre the nearest row not taken yet, and every row's cluster.
 
-    Rows are used in the order given where distances are equal, so put the best first.
+    Rows are used in the order given where distances are equal but for rounding (two rows are equally far from their
+    mean), so put the best first.
     """
     vectors = _in_few_columns(vectors, n)
     centres, labels = _kmeans(vectors, n, rng, weights)
     middle = vectors.mean(axis=0, dtype=np.float64)  # distances far from the origin cancel
     rows, centres = vectors - middle, centres - middle
     norms = np.einsum("vd,vd->v", rows, rows)
+    rounding = norms.max(initial=0.0) * ROUNDING[vectors.dtype.itemsize]
     picks = np.empty(n, np.intp)
     taken = np.zeros(len(vectors), bool)
     for i, centre in enumerate(centres):
         distance = norms - 2 * (rows @ centre)  # plus |centre|^2, the same for all
         distance[taken] = np.inf
-        picks[i] = distance.argmin()
+        picks[i] = (distance <= distance.min() + rounding).argmax()  # the first of the nearest
         taken[picks[i]] = True
     labels[picks] = np.arange(n)
     return picks, labels

@@ -98,13 +98,22 @@ def one_member(what: str, got: str) -> InputError:
 def disagreement(probs: Float[Array, "E N K"], what: str) -> None:
     """Refuse one member, or members whose predictions are all the same: their gain is 0 whatever is asked."""
     if not differ(probs):
-        got = "one member" if len(probs) == 1 else f"{len(probs)} members that predict the same everywhere"
-        raise one_member(what, got)
+        raise equal_members(what, len(probs))
+
+
+def equal_members(what: str, members: int) -> InputError:
+    """The error for members that leave nothing to compare."""
+    return one_member(what, "one member" if members == 1 else f"{members} members that predict the same everywhere")
 
 
 def differ(probs: Float[Array, "E N K"]) -> bool:
     """Whether any two members predict anything different, beyond the last digits."""
-    return bool(np.abs(probs[1:] - probs[0]).max(initial=0) > 4 * np.finfo(probs.dtype).eps)
+    return is_difference(float(np.abs(probs[1:] - probs[0]).max(initial=0)), probs.dtype)
+
+
+def is_difference(spread: float, dtype: np.dtype) -> bool:
+    """Whether a difference between probabilities is more than rounding."""
+    return spread > 4 * float(np.finfo(dtype).eps)
 
 
 def distribution(value: ArrayLike | None, size: int, what: str) -> Float[Array, " size"]:

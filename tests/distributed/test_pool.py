@@ -78,12 +78,24 @@ def test_ties_are_drawn_alike(tmp_path, strategy):
 
 
 @pytest.mark.parametrize("strategy", ["coremse", "coremse-topk", "coremse-joint"])
-@pytest.mark.parametrize(("E", "N"), [(1, 20), (8, 20), (50, 1500)])
-def test_one_member_few_items_and_many_members(tmp_path, strategy, E, N):
-    """No pairs; fewer items than pairs; so many pairs that a sample of the pool is the estimation pool."""
+@pytest.mark.parametrize(("E", "N"), [(8, 20), (50, 1500)])
+def test_few_items_and_many_members(tmp_path, strategy, E, N):
+    """Fewer items than pairs; so many pairs that a sample of the pool is the estimation pool."""
     probs = pool(E=E, N=N)
     write(tmp_path, probs, edges=(0, 7, N))
     same(select(tmp_path, None, 5, strategy, on="here"), bemps.select(probs, 5, strategy))
+
+
+@pytest.mark.parametrize("strategy", ["coremse", "coremse-topk", "coremse-joint"])
+@pytest.mark.parametrize("E", [1, 3])
+def test_members_that_leave_nothing_to_compare_are_refused_as_in_memory(tmp_path, strategy, E):
+    probs = np.repeat(pool(E=1, N=20), E, axis=0)
+    write(tmp_path, probs, edges=(0, 7, 20))
+    with pytest.raises(InputError) as in_memory:
+        bemps.select(probs, 5, strategy)
+    with pytest.raises(InputError) as on_shards:
+        select(tmp_path, None, 5, strategy, on="here")
+    assert str(on_shards.value) == str(in_memory.value)
 
 
 @pytest.mark.parametrize(("T", "size"), [(0.1, None), (1.0, None), (0.5, 25), (0.5, 600)])

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from bemps.cli.failures import plainly
 from bemps.errors import InputError, MissingExtra
+from bemps.project_models import BY_KIND
 
 if TYPE_CHECKING:
     from bemps.serve.running import Address
@@ -70,8 +71,8 @@ def label(
     model: Annotated[
         str | None,
         typer.Option(
-            help="auto; texts: minilm-words, minilm, minilm-heads, tfidf, tfidf-ensemble; images: efficientnet, "
-            "efficientnet-heads, pixels; none: items at random",
+            help=f"auto; texts: {', '.join(BY_KIND['text'])}; images: {', '.join(BY_KIND['image'])}; "
+            "none: items at random",
             rich_help_panel=PROJECT,
         ),
     ] = None,

@@ -32,6 +32,7 @@ class Facts:
     triangle: Float[Array, "D P"] | None = None
     strength: float = 0.0
     moment: Float[Array, "E E"] | None = None
+    spread: float = 0.0  # the largest difference between two members
 
     @classmethod
     def of(cls, probs: Float[Array, "E n K"], weights: Float[Array, " E"], wanted: tuple[str, ...]) -> "Facts":
@@ -44,7 +45,8 @@ class Facts:
             triangle = QuadraticGain(probs, probs, plain, weights, every).factor
         if STRENGTH in wanted:
             strength, moment = strongest(probs, weights)
-        return cls(n, (E, K), str(probs.dtype), form, triangle, strength, moment)
+        spread = float(np.abs(probs[1:] - probs[0]).max(initial=0))
+        return cls(n, (E, K), str(probs.dtype), form, triangle, strength, moment, spread)
 
     def __add__(self, other: "Facts") -> "Facts":
         best = self if self.strength >= other.strength else other
@@ -54,7 +56,8 @@ class Facts:
         if triangle is not None and other.triangle is not None:
             triangle = np.linalg.qr(np.vstack([triangle, other.triangle])).R
         rows = self.rows + other.rows
-        return Facts(rows, self.shape, self.dtype, form, triangle, best.strength, best.moment)
+        spread = max(self.spread, other.spread)
+        return Facts(rows, self.shape, self.dtype, form, triangle, best.strength, best.moment, spread)
 
     def refuse_unlike(self, other: "Facts", where: str) -> None:
         """Parts of one pool have the same members, classes and precision."""
@@ -75,10 +78,12 @@ class Facts:
             "sizes": np.array([self.rows, *self.shape]),
             "dtype": np.array(self.dtype),
             "strength": np.array(self.strength),
+            "spread": np.array(self.spread),
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "Facts":
         rows, E, K = (int(size) for size in arrays["sizes"])
         form, triangle, moment = (arrays.get(name) for name in ("form", "triangle", "moment"))
-        return cls(rows, (E, K), str(arrays["dtype"]), form, triangle, float(arrays["strength"]), moment)
+        strength, spread = (float(arrays[name]) for name in ("strength", "spread"))
+        return cls(rows, (E, K), str(arrays["dtype"]), form, triangle, strength, moment, spread)

@@ -80,6 +80,7 @@ def find_plan(strategy: str, options: dict[str, object]) -> tuple[Plan, dict[str
 class Choosing:
     """One selection: the plan, its options, and the random numbers of `bemps.select`."""
 
+    strategy: str
     plan: Plan
     options: dict[str, Any]
     n: int
@@ -98,6 +99,7 @@ class Choosing:
         first = replace(self.given, wanted=self._wanted(), scorer=ready)
         pool, facts, counts = pool.visited(first, "predicting" if first.model else "reading")
         checks.batch_size(self.n, pool.size)
+        self._check_members(facts, pool.size)
         weights = self.weights if self.weights is not None else np.full(facts.shape[0], 1 / facts.shape[0])
         later = replace(self.given, model=None, reading=self._later_reading(), weights=weights)
         scorer = ready or self._scorer(pool, facts, later, weights)
@@ -105,6 +107,12 @@ class Choosing:
             _, _, counts = pool.visited(replace(later, scorer=scorer), "scoring")
         assert counts is not None
         return pool, self._pick(pool, scorer, later, counts)
+
+    def _check_members(self, facts: Facts, size: int) -> None:
+        """Refuse members that leave nothing to compare, as `bemps.select` does."""
+        equal = not checks.is_difference(facts.spread, np.dtype(facts.dtype))
+        if equal and find(self.strategy).disagreement and self.n < size:  # asking for everything is no choice
+            raise checks.equal_members(self.strategy, facts.shape[0])
 
     def _later_reading(self) -> Any:
         column = "probs" if self.given.model is not None else self.given.reading.column

@@ -26,6 +26,7 @@ from bemps.distributed.visit import Pass, Reading
 from bemps.errors import InputError
 from bemps.experiments.progress import Silent, Watcher
 from bemps.members.base import HasWeights
+from bemps.selection import AUTO, automatic
 from bemps.types import Array, Seed, Selection
 
 HERE = "here"
@@ -56,7 +57,7 @@ def select(
     source: str | Path,
     model: object | None,
     n: int,
-    strategy: str = "coremse",
+    strategy: str = AUTO,
     *,
     items: str | Sequence[str] | None = None,
     probs: str = PROBS,
@@ -88,6 +89,7 @@ def select(
     memory     bytes that a worker aims for beside the model; cluster_memory: bytes of vectors that k-means may see
     The other arguments and the strategy's options are those of `bemps.select`.
     """
+    strategy = automatic(probs=True, vectors=False) if strategy == AUTO else strategy
     plan, every = find_plan(strategy, options)
     rng = checks.generator(seed)
     place = _place(on, work)
@@ -105,7 +107,9 @@ def select(
         points = None if estimation is None else reading.members(checks.probabilities(estimation, "estimation"))
         pool, damaged = _pool(asking, str(source), store, [*columns, *([id] if id else [])], skip_corrupt)
         checks.batch_size(n, pool.size)
-        choosing = Choosing(plan, every, n, rng, given, w, points, checks.whole(cluster_memory, "cluster_memory", 1))
+        choosing = Choosing(
+            strategy, plan, every, n, rng, given, w, points, checks.whole(cluster_memory, "cluster_memory", 1)
+        )
         left, picked = choosing.batch(pool)
         kept_names = {shard.name for shard in left.shards}
         skipped = [*damaged, *(shard.name for shard in pool.shards if shard.name not in kept_names)]

@@ -64,7 +64,7 @@ async def _about(engine: Engine, item: str) -> dict[str, Any]:
     known = engine.insight.about.get(item) or (offer.about if offer else {})
     if "near" not in known:
         known = known | await engine.look(item)
-    return {"others": [], "near": [], **known}
+    return {"others": [], "near": [], "broken": False, **known}
 
 
 def _origin(engine: Engine, item: str) -> str:
