@@ -1,7 +1,8 @@
 """Frozen, fine-tuned and both weighed by the labels: experiments/adapted.py run|table --out FOLDER [--data FOLDER]
 
-run    one cell after the other: a set, a draw of 2,000 pool items and 800 test items, random labels of the pool. What
-       is there already is not computed again; a cell is written whole or not at all.
+run    one cell after the other: a set of 2,000 pool items and 800 test items, and random labels of the pool. What is
+       there already is not computed again; a cell is written whole or not at all. Seeds from 100 on, with which the
+       rule was chosen, have pools and test items of their own.
 table  weighted F1 and log loss of the three, over the draws, with the seconds that one core took
 
 Each cell keeps the answers themselves, so that rules of weighing can be compared without training anything again.
@@ -76,8 +77,9 @@ def drawn(cell: Cell, data: Path) -> Draw:
     frames[0] = frames[0][~frames[0].text.isin(frames[1].text)]
     frames = [frame[frame.label < options.get("classes", frame.label.max() + 1)] for frame in frames]
     frames = [frame[frame.text.str.split().str.len() <= options.get("words", 10**6)] for frame in frames]
-    rng = np.random.default_rng([cell.seed, 19])
+    rng = np.random.default_rng([cell.seed >= 100, 19])
     pool, test = (f.iloc[rng.permutation(len(f))[:size]] for f, size in zip(frames, (POOL, TEST), strict=True))
+    pool = pool.iloc[np.random.default_rng(cell.seed).permutation(len(pool))]
     codes, truth = (frame.label.to_numpy().astype(np.int64) for frame in (pool, test))
     return Draw(pool.text.tolist(), codes, test.text.tolist(), truth, int(codes.max()) + 1)
 

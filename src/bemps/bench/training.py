@@ -10,6 +10,7 @@ from bemps.limits import limits
 from bemps.types import Array
 
 SENTENCES, TUNED = 256, 352
+LABELLED, WINDOW, READ = 300, 5_000, 1_000
 WORDS = ["film", "story", "the", "a", "of", "and", "actor", "long", "bright", "scene", "never", "music", "plot", "slow"]
 REPEATS = 3
 
@@ -17,7 +18,7 @@ REPEATS = 3
 def members() -> list[tuple[str, float, str]]:
     """(what, number, unit or aim); the texts are made up, of the length of a short sentence."""
     with limits(threads=1):
-        return [*_heads(), *_text()]
+        return [*_heads(), *_text(), *_adapting()]
 
 
 def _cpu_seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
@@ -69,6 +70,24 @@ def _text() -> list[tuple[str, float, str]]:
         ("frozen MiniLM vectors", speed, "sentences a second"),
         (f"fine-tuning MiniLM, one epoch over {TUNED} sentences", epoch(None), "seconds"),
         (f"its two top layers alone, one epoch over {TUNED} sentences", epoch(2), "seconds"),
+    ]
+
+
+def _adapting() -> list[tuple[str, float, str]]:
+    """A whole training, and the time of a window scaled from the first READ texts of it."""
+    from bemps.members.finetuned import FineTunedLaplace
+
+    texts, labels = _sentences(READ)
+    known, rng = (texts[:LABELLED], labels[:LABELLED], names()), np.random.default_rng(0)
+    model = FineTunedLaplace(device="cpu").fit_encoder(*known, rng)  # the first training also loads the weights
+    trained = _cpu_seconds(lambda: model.fit_encoder(*known, rng), 1)
+    headed = _cpu_seconds(lambda: model.fit_head(*known, rng), 1)  # reads the labelled texts
+    read = _cpu_seconds(lambda: model.features(texts[LABELLED:]), 1)
+    window = read * WINDOW / (READ - LABELLED)
+    return [
+        (f"fine-tuning all layers of MiniLM on {LABELLED} labels", trained, "seconds; at most 60"),
+        ("the head on its features, their texts read once", headed, "seconds"),
+        (f"encoding {WINDOW:,} texts with it (from {READ - LABELLED})", window, "seconds; at most 60"),
     ]
 
 

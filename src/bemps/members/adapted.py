@@ -18,7 +18,7 @@ from bemps.types import Array
 
 Progress = Callable[[str, int, int], None]
 FOLDS = 3
-HELD_OUT = 150  # labels that are held out at most, up to the end of a fold: their log loss is known well enough
+HELD_OUT = 100  # labels that are held out at most, up to the end of a fold: their log loss is known well enough
 FEWEST = 20  # labels; with less nothing is fine-tuned
 
 
@@ -68,7 +68,7 @@ class AdaptedText:
     progress
         Called with ("fine-tune", done, total) while networks are trained. What it raises ends the training.
 
-    `fit` is `fit_encoder`, which takes about three trainings of the network, and `fit_head`, which follows new labels
+    `fit` is `fit_encoder`, which takes up to three trainings of the network, and `fit_head`, which follows new labels
     within a second. After `fit_encoder`, `pool_weights_` says how much each counts and `evidence_` why.
     """
 
