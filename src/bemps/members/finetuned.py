@@ -45,11 +45,13 @@ class FineTunedLaplace:
     Parameters
     ----------
     name
-        `minilm`, a local folder of an encoder, or a name on the Hugging Face hub.
+        `minilm`, `bge-small`, `gte-small`, a local folder of an encoder, or a name on the Hugging Face hub.
     members, temperature
         Of the posterior, see `SpectralLaplace`.
     recipe
         How to train; None: `FINE_TUNING`.
+    top_layers
+        How many layers learn; what those below say of a text is computed once and cached. None: all learn.
     pool
         The unlabelled texts, on a sample of which features are centred. None: on the labelled ones.
     cache
@@ -67,6 +69,7 @@ class FineTunedLaplace:
         members: int = 20,
         temperature: float | None = None,
         recipe: Recipe | None = None,
+        top_layers: int | None = None,
         max_length: int = MAX_LENGTH,
         pool: Items | None = None,
         cache: Path | str | None = None,
@@ -75,7 +78,7 @@ class FineTunedLaplace:
         progress: Progress | None = None,
     ) -> None:
         self.name, self.members, self.temperature, self.recipe = name, members, temperature, recipe
-        self.max_length, self.pool, self.cache = max_length, pool, cache
+        self.top_layers, self.max_length, self.pool, self.cache = top_layers, max_length, pool, cache
         self.checkpoints, self.device, self.progress = checkpoints, device, progress
         self._network = self._untrained()
         self._vectors: RecentVectors | None = None
@@ -158,6 +161,7 @@ class FineTunedLaplace:
             recipe=self.recipe or FINE_TUNING,
             head="mean",
             learn_words=False,
+            top_layers=self.top_layers,
             cache=self.cache,
             max_length=self.max_length,
             batch_size=BATCH,

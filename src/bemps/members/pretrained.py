@@ -14,6 +14,7 @@ import torch
 import transformers
 from torch import nn
 
+from bemps.encoders.weights import TEXT_ENCODERS
 from bemps.errors import InputError, MissingExtra
 
 MINILM = "minilm"
@@ -22,7 +23,11 @@ PAPER_MODEL = "distilbert-base-uncased"
 
 
 def locate(name: str | Path) -> str:
-    """What transformers can load: the folder of the packaged weights for `minilm`, else the name itself."""
+    """What transformers can load: the folder of the weights of `minilm` and its like, else the name itself."""
+    if str(name) in TEXT_ENCODERS and str(name) != MINILM:
+        from bemps.members.onnx_bert import torch_folder  # which checks the folder with an encoder of this package
+
+        return str(torch_folder(str(name)))
     if str(name) != MINILM:
         return str(name)
     try:
