@@ -185,7 +185,7 @@ def _items(dataset: str) -> tuple[Any, np.ndarray, Any, np.ndarray, int]:
         rows = np.flatnonzero(np.isin(table.labels, wanted))
         rows = np.sort(np.random.default_rng(0).permutation(rows)[:size])
         items = (
-            [table.items[row][:LETTERS] for row in rows] if isinstance(table.items, list) else take(table.items, rows)
+            [table.items[row][:LETTERS] for row in rows] if isinstance(table.items, list) else table.items.take(rows)
         )
         parts += [items, np.searchsorted(wanted, table.labels[rows])]
     return parts[0], parts[1], parts[2], parts[3], K

@@ -12,8 +12,9 @@ from bemps.errors import InputError
 from bemps.project_models import VECTORS, project_model
 from bemps.serve import coach as coaching
 from bemps.serve.coach import Coach
+from bemps.serve.history import Round
 from bemps.serve.insight import Insight
-from bemps.serve.progress import advice_of, curve
+from bemps.serve.progress import advice_of, curve, outcome_words, times_right
 from bemps.store import Item, open_store
 
 
@@ -73,8 +74,8 @@ def test_an_order_comes_with_its_reasons(store):
         assert set(names) == set(CLASSES)
         assert sum(shares) == pytest.approx(1)
         assert list(shares) == sorted(shares, reverse=True)
-    assert 0 < told["forecast"]["gain"] <= told["remaining"]
-    assert told["forecast"]["size"] == 12
+    assert told["forecast"] is None  # nothing is known of how the predictions move
+    assert advice_of(told)["numbers"].startswith("What more labels will bring is not yet known")
 
 
 def test_what_an_item_stands_for_does_not_depend_on_the_length_of_the_order(store):
@@ -85,18 +86,30 @@ def test_what_an_item_stands_for_does_not_depend_on_the_length_of_the_order(stor
     assert {item: few[item] for item in both} == {item: many[item] for item in both}
 
 
-def test_page_and_learner_look_at_the_same_estimation_pool(store):
+def test_the_second_round_forecasts_and_the_history_goes_on_after_a_restart(store):
+    audit = store.ids()[150:]
+    store.mark_audit(audit)
+    made = coach(store)
+    for labelled in (20, 30, 40):
+        label(store, store.ids()[:labelled])
+        told = made.learn(10)
+        store.set("history", told.get("history") or store.settings.get("history"))
+    assert [one["labels"] for one in told["history"]["rounds"]] == [20, 40]
+    assert len(told["history"]["rounds"][0]["codes"]) == 50
+    assert told["forecast"]["low"] < told["forecast"]["mean"] < told["forecast"]["high"]
+    again = coach(store)
+    assert again.learn(10)["forecast"] == told["forecast"]
+    label(store, store.ids()[:60])
+    assert [one["labels"] for one in again.learn(10)["history"]["rounds"]] == [20, 40, 60]
+
+
+def test_the_page_draws_on_one_estimation_pool(store):
     label(store, store.ids()[:30])
     made = coach(store)
-    assert made.learn(20)["remaining"] == pytest.approx(made.learner.remaining_gain())
-
-
-def test_more_labels_leave_less_to_gain(store):
-    made, left = coach(store), []
-    for labelled in (12, 60, 150):
-        label(store, store.ids()[:labelled])
-        left.append(made.learn(20)["remaining"])
-    assert left[0] > left[2]
+    made.learn(20)
+    rows = made.learner.estimation_rows()
+    probs, weights = made.learner.knowledge.members(rows)
+    np.testing.assert_array_equal(made.measures._classes, np.tensordot(weights, probs, 1).argmax(1))
 
 
 def test_audit_items_are_measured_and_never_learnt_from_or_asked(store):
@@ -108,9 +121,62 @@ def test_audit_items_are_measured_and_never_learnt_from_or_asked(store):
     assert told["labels"] == 40
     assert not {one["item"] for one in told["items"]} & set(audit)
     assert (told["audit"]["size"], told["audit"]["passed"]) == (20, 1)
+    assert told["curve"] == [[40, *(told["curve"][0][1:])]]
     found = told["audit"]["accuracy"]
     assert 0 <= found["low"] <= found["value"] <= found["high"] <= 1
     assert found["value"] > 0.8
+
+
+@pytest.mark.parametrize("audited", [0, 1, 19])
+def test_few_audit_items_say_nothing_of_the_accuracy(store, audited):
+    audit = store.ids()[150:]
+    store.mark_audit(audit)
+    label(store, [*store.ids()[:40], *audit[:audited]])
+    told = coach(store).learn(5)
+    assert told["audit"] == {"size": audited, "drawn": 50, "needed": 20, "passed": 0}
+    assert (told["curve"], told["outcomes"]) == ([], [])
+
+
+def test_chosen_labels_narrow_the_accuracy(store):
+    audit = store.ids()[120:]
+    store.mark_audit(audit)
+    label(store, [*store.ids()[:50], *audit[:30]])
+    made = coach(store)
+    wide = made.learn(5)["audit"]["accuracy"]
+    label(store, store.ids()[:80])
+    narrow = made.learn(5)["audit"]["accuracy"]
+    assert made.measures._estimate is not None
+    assert narrow["high"] - narrow["low"] < wide["high"] - wide["low"]
+
+
+def test_steady_predictions_are_a_reason_to_stop_and_moving_ones_are_not(store):
+    made = coach(store)
+    made.measures._changed = iter([None, 0.3, 0.01, 0.02, 0.0, 0.05]).__next__
+    said = []
+    for labelled in range(20, 140, 20):
+        label(store, store.ids()[:labelled])
+        said.append(made.learn(10)["advice"])
+    assert [one["stop"] for one in said[:4]] == [False] * 4
+    assert said[4]["stop"]
+    assert "98.0% of the predictions stayed the same in each of the last 3 rounds" in said[4]["reasons"]
+    assert not any("stayed the same" in reason for reason in said[5]["reasons"])
+
+
+def test_a_forecast_that_was_wrong_is_not_made_again(store):
+    audit = store.ids()[150:]
+    store.mark_audit(audit)
+    label(store, [*store.ids()[:60], *audit])
+    made = coach(store)
+    made.history.name_items(list(made.measures.audit))
+    for labels, codes in ((20, [3] * 50), (60, [3] * 50)):
+        made.history.add(Round(labels - 20, 0.05, (0.0, 0.0, 0.01), tuple(codes)))
+    told = made.learn(5)
+    assert told["forecast"] is not None
+    label(store, store.ids()[:145])
+    told = made.learn(5)
+    assert [one["wrong"] for one in told["outcomes"]] == [True]
+    assert told["forecast"] is None
+    assert "the last forecast was wrong here" in advice_of(told)["numbers"]
 
 
 def test_renamed_and_added_classes_and_taken_back_labels_are_followed(store):
@@ -169,35 +235,71 @@ def test_everything_labelled_is_an_end(store):
     assert advice_of(told)["verdict"] == "Everything is labelled."
 
 
-def test_the_advice_is_in_plain_words_with_its_numbers():
-    last = {"ready": True, "remaining": 0.05, "forecast": {"gain": 0.002, "error": 0.001, "size": 20}}
+def test_the_advice_is_in_plain_words_without_scores_or_many_digits():
+    last = {"ready": True, "waiting": 9, "forecast": {"mean": 0.0312, "low": -0.011, "high": 0.0712, "size": 100}}
     go_on = advice_of(last | {"advice": {"stop": False, "reasons": ()}})
     assert go_on["numbers"] == (
-        "The next 20 labels are expected to improve the Brier score by 0.0020 ± 0.0010, of 0.0500 that is left to gain."
+        "The next 100 labels are expected to make about 3 more of 100 items right (9 times in 10: 2 fewer to 8 more)."
     )
     assert go_on["verdict"] == "Worth going on."
-    assert advice_of(last | {"advice": {"stop": True, "reasons": ("x",)}})["verdict"].startswith("You may stop")
+    little = last | {"forecast": {"mean": 0.004, "low": 0.0, "high": 0.02, "size": 100}}
+    stop = advice_of(little | {"advice": {"stop": True, "reasons": ("x",)}})
+    assert "fewer than 1 more of 100 items right (9 times in 10: 0 to 2 more)" in stop["numbers"]
+    assert stop["verdict"].startswith("You may stop")
     assert advice_of({}) is None
 
 
-def test_the_curve_goes_back_with_labels_that_are_taken_back():
-    insight = Insight([])
-    for labels, left in ((10, 0.5), (11, 0.4), (12, 0.3), (11, 0.35)):
-        insight._add_point(labels, left)
-    assert insight.curve == [[10, 0.5], [11, 0.35]]
-    for labels in range(12, 2000):
-        insight._add_point(labels, 0.1)
-    assert len(insight.curve) <= 300
-    assert [point[0] for point in insight.curve] == sorted(point[0] for point in insight.curve)
+@pytest.mark.parametrize(
+    ("value", "low", "high", "words"),
+    [
+        (0.73, 0.52, 0.87, ("7 in 10", "5 to 9")),
+        (0.98, 0.94, 0.995, ("98 in 100", "94 to 100")),
+        (0.7, 0.6, 0.8, ("7 in 10", "6 to 8")),
+    ],
+)
+def test_accuracy_is_told_as_times_right(value, low, high, words):
+    found = times_right({"value": value, "low": low, "high": high})
+    assert (found["value"], found["range"]) == words
+
+
+def test_a_row_of_the_track_record():
+    outcome = {
+        "first": 40,
+        "last": 140,
+        "low": -0.011,
+        "high": 0.08,
+        "came": 0.05,
+        "came_low": -0.051,
+        "came_high": 0.15,
+    }
+    assert outcome_words(outcome | {"wrong": False}) == {
+        "labels": "40 to 140",
+        "forecast": "−2 to +8",
+        "came": "+5 (−5 to +15)",
+        "verdict": "in line",
+    }
+
+
+def test_a_history_that_comes_is_to_be_saved():
+    insight = Insight()
+    ranking = {"is": "ranking", "ready": True, "items": [], "waiting": 3, "seconds": 0.1}
+    insight.hear(ranking)
+    assert insight.unsaved_since is None
+    insight.hear(ranking | {"history": {"items": [], "rounds": []}})
+    assert insight.unsaved_since is not None
+    assert insight.history_to_save() == {"items": [], "rounds": []}
+    assert insight.unsaved_since is None
 
 
 def test_the_curve_is_drawn_inside_its_frame():
-    drawn = curve([[10, 0.5], [20, 0.2], [40, 0.0]])
-    points = np.array([point.split(",") for point in drawn["line"].split()], dtype=float)
-    assert (points >= 0).all()
-    assert (points[:, 0] <= drawn["width"]).all()
-    assert (np.diff(points[:, 1]) > 0).all()
-    assert curve([[10, 0.5]]) is None
+    drawn = curve([[10, 0.0, 0.0, 0.2], [20, 0.5, 0.3, 0.7], [40, 1.0, 0.8, 1.0]])
+    for name in ("line", "area"):
+        points = np.array([point.split(",") for point in drawn[name].split()], dtype=float)
+        assert (points >= 0).all()
+        assert (points <= (drawn["width"], drawn["height"])).all()
+    line = np.array([point.split(",") for point in drawn["line"].split()], dtype=float)
+    assert (np.diff(line[:, 1]) < 0).all()  # up is better
+    assert curve([[10, 0.5, 0.4, 0.6]]) is None
 
 
 def test_a_model_that_dies_is_said_and_starts_again_while_labelling_goes_on(folder):

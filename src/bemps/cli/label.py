@@ -79,7 +79,9 @@ def label(
     strategy: Annotated[str | None, typer.Option(help="a name of `bemps strategies`", rich_help_panel=PROJECT)] = None,
     stop_below: Annotated[
         float | None,
-        typer.Option(min=0, help="advise to stop below this gain of 20 labels (0.001)", rich_help_panel=PROJECT),
+        typer.Option(
+            min=0, help="advise to stop when 100 labels raise the accuracy by less (0.01)", rich_help_panel=PROJECT
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="of random draws, of a new project", rich_help_panel=PROJECT)

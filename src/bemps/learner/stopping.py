@@ -59,6 +59,7 @@ class Progress:
     labels: int
     forecast: Forecast | None
     agreement: tuple[float, ...]  # share of pool predictions unchanged, after each of the last fits
+    rise: float | None = None  # expected rise of the accuracy by the next 100 labels, from simulated projects
 
 
 @runtime_checkable
@@ -91,6 +92,18 @@ class GainBelow:
         if told is None or told.gain + told.standard_error >= self.gain:
             return None
         return f"{told}: below {self.gain:g}"
+
+
+@dataclass(frozen=True)
+class RiseBelow:
+    """Stop when the next 100 labels are expected to raise the accuracy by less than this."""
+
+    rise: float
+
+    def reason(self, progress: Progress) -> str | None:
+        if progress.rise is None or progress.rise >= self.rise:
+            return None
+        return f"the next 100 labels are expected to make fewer than {100 * self.rise:g} more of 100 right"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ N  items looked at    L  labelled    B  items of an order    H  length of a vect
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -17,21 +16,20 @@ from jaxtyping import Float, Int
 from bemps.content_models import images_in
 from bemps.data.images import BrokenImage
 from bemps.errors import InputError
-from bemps.learner import ActiveLearner, GainBelow, Stable
-from bemps.learner.stopping import Advice, Forecast, Progress, Rule, advice, forecast
+from bemps.learner import ActiveLearner
+from bemps.members import Model
 from bemps.members.base import take
 from bemps.project_models import ProjectModel
 from bemps.serve.board import random_order
+from bemps.serve.history import History
 from bemps.serve.likeness import EXAMPLES, Likeness, unit
-from bemps.statistics.audit import audit_report
+from bemps.serve.measures import STOP_BELOW, Measures
 from bemps.store import Answer, Store
 from bemps.types import Array
 
 WINDOW = 20_000
-NEXT = 20  # labels that the forecast is about
 EXPLAINED = 200  # items of an order that come with reasons; others are looked at when asked
 TYPICAL = 60  # items of the order before there are labels
-ROUND = 20  # labels between two looks at how stable the predictions are
 
 
 class Coach:
@@ -42,6 +40,7 @@ class Coach:
         self.audit = store.audit()
         self.settings = store.settings
         self.broken: dict[str, str] = {}  # items whose image cannot be decoded, with their paths
+        self.history = History(self.settings.get("history"))
         self._load()
 
     def _load(self) -> None:
@@ -63,7 +62,18 @@ class Coach:
         )
         self.likeness = Likeness(vectors)
         self._typical: list[str] = []
-        self._rounds: list[tuple[int, Int[Array, " M"]]] = []
+        self.measures = self._measures(self.chosen.on_vectors(vectors))
+
+    def _measures(self, spare: Model) -> Measures:
+        order = random_order(self.store.ids(), int(self.settings.get("seed", 0)))
+        return Measures(
+            self.learner,
+            spare=spare,
+            history=self.history,
+            audit=[name for name in order if name in self.audit],
+            encode=self._readable,
+            stop_below=float(self.settings.get("stop_below", STOP_BELOW)),
+        )
 
     def encode(self, contents: list[str]) -> Float[Array, "n H"]:
         return np.asarray(self.chosen.encode(contents))
@@ -105,13 +115,7 @@ class Coach:
             "items": self._reasons(names, ready),
         }
         if ready:
-            told = self._forecast(names)
-            message |= {
-                "remaining": told.remaining if told else self.learner.remaining_gain(),
-                "forecast": told and {"gain": told.gain, "error": told.standard_error, "size": told.size},
-                "advice": vars(self._advice(told)),
-                "audit": self._audited(answers),
-            }
+            message |= self.measures.report(answers)
         return message | {"broken": sorted(self.broken.values()), "seconds": time.perf_counter() - start}
 
     def look(self, name: str) -> dict[str, Any]:
@@ -201,36 +205,3 @@ class Coach:
     def _guess(self, probs: Float[Array, " K"]) -> list[list[Any]]:
         best = np.argsort(-probs)[:EXAMPLES]
         return [[self.learner.classes[code], float(probs[code])] for code in best]
-
-    # -- where one is ------------------------------------------------------------------------------------------------
-
-    def _forecast(self, names: list[str]) -> Forecast | None:
-        if not names:
-            return None
-        rows = self.learner.pool.positions(names[:NEXT])
-        knowledge = self.learner.knowledge
-        probs, weights = knowledge.members(rows)
-        points, _ = knowledge.members(self.learner.estimation_rows())
-        told = forecast(probs, points, weights, np.arange(len(rows)), self.learner.seed)
-        return told if np.isfinite(told.standard_error) else None
-
-    def _advice(self, told: Forecast | None) -> Advice:
-        """Stop where little is left to gain, or where the predictions have not moved for a while."""
-        labels = len(self.learner.labels)
-        if not self._rounds or labels >= self._rounds[-1][0] + ROUND:
-            now = self.learner.knowledge.most_probable(self.learner.estimation_rows()).argmax(1)
-            self._rounds.append((labels, now))
-        pairs = zip(self._rounds[:-1], self._rounds[1:], strict=True)
-        stayed = tuple(float((before == after).mean()) for (_, before), (_, after) in pairs)
-        rules: list[Rule] = [GainBelow(float(self.settings.get("stop_below", 0.001))), Stable()]
-        return advice(rules, Progress(labels, told, stayed))
-
-    def _audited(self, answers: Mapping[str, Answer]) -> dict[str, Any] | None:
-        names = [name for name in answers if name in self.audit]
-        given = {name: answers[name].label for name in names if answers[name].label is not None}
-        passed = sum(answers[name].label is None and answers[name].kind != "note" for name in names)
-        readable, items = self._readable(given)
-        if not readable:
-            return {"size": 0, "passed": passed}
-        codes = np.array([self.learner.classes.index(str(given[name])) for name in readable])
-        return asdict(audit_report(self.learner.predict(items), codes, len(self.audit))) | {"passed": passed}

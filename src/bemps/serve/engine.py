@@ -42,7 +42,7 @@ class Engine:
         self.board = self._board(np.random.default_rng([seed, self.seen]))
         self.classes: tuple[Class, ...] = store.classes()
         self.classes_version = self.seen
-        self.insight = Insight(self.settings.get("curve") or [])
+        self.insight = Insight()
         self.lending = Lending(store, self.clerk, self.board, self.insight)
         self.desks = self.lending.desks
         self.background = Background(where, self._heard)
@@ -84,7 +84,7 @@ class Engine:
         await self.background.stop()
         with contextlib.suppress(BempsError):  # leases lapse anyway, and the server must end
             if self.insight.unsaved_since is not None:
-                await self._save_curve()
+                await self._save_history()
             for desk in self.desks.values():
                 await self.lending.release(desk)
         self.clerk.close()
@@ -239,11 +239,11 @@ class Engine:
         for desk in list(self.desks.values()):
             await self.lending.mind(desk)
         if self.insight.unsaved:
-            await self._save_curve()
+            await self._save_history()
 
-    async def _save_curve(self) -> None:
-        curve = self.insight.curve_to_save()
-        await self.clerk.run(lambda: self.store.set("curve", curve))
+    async def _save_history(self) -> None:
+        history = self.insight.history_to_save()
+        await self.clerk.run(lambda: self.store.set("history", history))
 
     # -- small things ------------------------------------------------------------------------------------------------
 

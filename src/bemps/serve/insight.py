@@ -1,9 +1,8 @@
-"""What the server knows of the model: its state in words, the last order with its reasons, and the curve so far."""
+"""What the server knows of the model: its state in words, the last order with its reasons, and the rounds so far."""
 
 import time
 from typing import Any
 
-MOST_POINTS = 300
 SAVE_EVERY = 15.0  # seconds
 SLOW = 10.0  # seconds of learning from which on the header says so: a word that changes with every label is a flicker
 
@@ -13,12 +12,12 @@ class Insight:
 
     order      items, best first, of the last ranking
     about      for those items: gain, share, stands_for, others, near, guess
-    curve      [labels, remaining gain] over time, kept with the project
+    history    the rounds so far (`bemps.serve.history`), kept with the project
     exhausted  the order holds everything that waits: asking for another one would change nothing
     """
 
-    def __init__(self, curve: list[list[float]]) -> None:
-        self.curve = [list(point) for point in curve]
+    def __init__(self) -> None:
+        self.history: dict[str, Any] | None = None
         self.order: list[str] = []
         self.about: dict[str, dict[str, Any]] = {}
         self.last: dict[str, Any] = {}
@@ -60,24 +59,17 @@ class Insight:
         self.order = [one["item"] for one in message["items"]]
         self.about = {one["item"]: one for one in message["items"]}
         self.exhausted, self.seconds = len(self.order) >= message["waiting"], message["seconds"]
-        if message["ready"]:
-            self._add_point(message["labels"], message["remaining"])
-
-    def _add_point(self, labels: int, remaining: float) -> None:
-        while self.curve and self.curve[-1][0] >= labels:  # labels may be taken back
-            self.curve.pop()
-        self.curve.append([labels, remaining])
-        if len(self.curve) > MOST_POINTS:
-            self.curve = [*self.curve[: -MOST_POINTS // 2 : 2], *self.curve[-MOST_POINTS // 2 :]]
-        self.unsaved_since = self.unsaved_since or time.monotonic()
+        if "history" in message:
+            self.history = message["history"]
+            self.unsaved_since = self.unsaved_since or time.monotonic()
 
     @property
     def unsaved(self) -> bool:
         return self.unsaved_since is not None and time.monotonic() - self.unsaved_since > SAVE_EVERY
 
-    def curve_to_save(self) -> list[list[float]]:
+    def history_to_save(self) -> dict[str, Any] | None:
         self.unsaved_since = None
-        return self.curve
+        return self.history
 
     def told(self, labels: int) -> dict[str, str]:
         """For the pill in the header."""

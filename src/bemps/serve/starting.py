@@ -60,7 +60,7 @@ class Wishes:
 
 
 Rows = tuple[Table, Sequence[str]]  # of a file or folder, and the contents of its items
-DEFAULTS = {"audit_share": 0.1, "overlap_share": 0.0, "seed": 0, "stop_below": 0.001}
+DEFAULTS = {"audit_share": 0.1, "overlap_share": 0.0, "seed": 0, "stop_below": 0.01}
 
 
 def prepared(where: str, source: Source | None, wishes: Wishes) -> tuple[Store, list[str]]:
