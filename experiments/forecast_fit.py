@@ -3,7 +3,7 @@
     python experiments/forecast_fit.py table FOLDER   the rounds of experiments/forecasts.py -> forecasts.parquet
     python experiments/forecast_fit.py fit            the constants of `bemps.learner.forecast_calibration`
     python experiments/forecast_fit.py accuracy       those of `bemps.statistics.accuracy`
-    python experiments/forecast_fit.py advice FOLDER  where rules say stop, and what would still have come
+    python experiments/forecast_fit.py advice         where the page says stop, and what would still have come
 
 Coverage is always that of sets that were left out of the fit.
 """
@@ -18,7 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy.optimize import minimize
 
-from bemps.learner.forecast_calibration import LEAST_CHANGE
+from bemps.learner.forecast_calibration import ACCURACY, LEAST_CHANGE, improvement
+from bemps.serve.history import AHEAD
+from bemps.serve.measures import STABLE, STOP_BELOW
 from bemps.statistics.accuracy import SHIFT, SPREAD, accuracy_from, estimated_accuracy
 from bemps.statistics.audit import wilson
 
@@ -37,8 +39,12 @@ def main() -> None:
     elif what == "fit":
         for measure in MEASURES:
             report_fit(measure, read())
-    else:
+    elif what == "accuracy":
         report_accuracy(read())
+    elif what == "advice":
+        report_advice(read())
+    else:
+        raise SystemExit(__doc__)
 
 
 def read(path: Path = TABLE) -> Rows:
@@ -203,11 +209,59 @@ def coverage(rows: Rows, n: int, name: str) -> tuple[np.ndarray, np.ndarray]:
         out = rows["dataset"] == dataset
         shift, spread = shift_of({key: column[~out] for key, column in rows.items()})
         rights, times = np.unique(rng.binomial(n, truth, size=DRAWS), return_counts=True)
-        for right, share in zip(rights, times / DRAWS, strict=True):
-            found = wilson(right, n) if name == "wilson" else accuracy_from(right, n, guess, shift=shift, spread=spread)
+        for right, share in zip(rights.tolist(), times / DRAWS, strict=True):
+            found = (
+                wilson(right, n)
+                if name == "wilson"
+                else accuracy_from(right, n, float(guess), shift=shift, spread=spread)
+            )
             inside[at] += share * (found.low <= truth <= found.high)
             width[at] += share * (found.high - found.low)
     return inside, width
+
+
+# -- advice ----------------------------------------------------------------------------------------------------------
+
+
+def report_advice(rows: Rows) -> None:
+    """Of the page's rule and of what it was before."""
+    for name, rule in (("now", says_stop), ("before", said_stop)):
+        at, missed = stops(rows, rule)
+        _say(
+            f"{name}: {len(at)} of {_projects(rows).max() + 1} projects, after {at.mean():.0f} labels; later points "
+            f"of accuracy: mean {100 * missed.mean():.1f}, most {100 * missed.max():.1f}, "
+            f"below one in {(missed < 0.01).mean():.0%}"
+        )
+
+
+def stops(rows: Rows, rule: Callable[[Rows, int], bool]) -> tuple[np.ndarray, np.ndarray]:
+    """Labels at the first advice to stop of each project, and the accuracy that came until 320 labels.
+
+    Accuracies are means of three rounds: one alone is noise.
+    """
+    at, missed, projects = [], [], _projects(rows)
+    for project in range(projects.max() + 1):
+        own = {name: column[projects == project] for name, column in rows.items()}
+        accuracy = np.append(own["accuracy"], own["accuracy"][-1] + own["rise"][-1])
+        for row in range(3, len(own["labels"]) - 2):
+            if rule(own, row):
+                at.append(own["labels"][row])
+                missed.append(accuracy[-3:].mean() - accuracy[row - 1 : row + 2].mean())
+                break
+    return np.array(at), np.array(missed)
+
+
+def says_stop(own: Rows, row: int) -> bool:
+    """As `bemps.serve.measures`."""
+    changes = own["changed"][row - 2 : row + 1]
+    labels, classes = int(own["labels"][row]), int(own["classes"][row])
+    rise = improvement(ACCURACY, labels, classes, AHEAD, changed=float(changes.mean())).mean
+    return bool(rise < STOP_BELOW or changes.max() <= 1 - STABLE.agreement)
+
+
+def said_stop(own: Rows, row: int) -> bool:
+    """By the members' own account, or three rounds of 99 %."""
+    return bool(own["gain"][row] < 0.001 or own["changed"][row - 2 : row + 1].max() <= 0.01)
 
 
 def _logit(share: np.ndarray) -> np.ndarray:

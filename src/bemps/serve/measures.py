@@ -86,17 +86,19 @@ class Measures:
         before, self._classes = self._classes, np.tensordot(weights, probs, 1).argmax(1)
         return None if before is None else float((before != self._classes).mean())
 
-    def _ahead(self, labels: int) -> Improvement | None:
-        """What the next labels bring; nothing before the predictions have been seen to move or to stay."""
-        changes = self.history.changes(1)
-        if labels < FEWEST or not changes:
+    def _ahead(self, labels: int, rounds: int = 1) -> Improvement | None:
+        """What the next labels bring, by the changes of the last rounds; nothing before some are known."""
+        changes = self.history.changes(rounds)
+        if labels < FEWEST or len(changes) < rounds:
             return None
-        return improvement(ACCURACY, labels, len(self.learner.classes), AHEAD, changed=changes[-1])
+        return improvement(ACCURACY, labels, len(self.learner.classes), AHEAD, changed=sum(changes) / rounds)
 
     def _advice(self, labels: int, ahead: Improvement | None) -> Advice:
+        """Stop where little is to come, judged by three rounds, or where the predictions no longer change."""
         stayed = tuple(1 - changed for changed in self.history.changes(STABLE.rounds))
-        expected = None if ahead is None or len(stayed) < STABLE.rounds else ahead.mean
-        return advice([RiseBelow(self.stop_below), STABLE], Progress(labels, None, stayed, expected))
+        steady = None if ahead is None else self._ahead(labels, STABLE.rounds)
+        rise = None if steady is None else steady.mean
+        return advice([RiseBelow(self.stop_below), STABLE], Progress(labels, None, stayed, rise))
 
     # -- accuracy ----------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from jaxtyping import Bool, Float
 from bemps.statistics.audit import Share
 from bemps.types import Array
 
-SHIFT, SPREAD, DEGREES = 0.32, 0.36, 4
+SHIFT, SPREAD, DEGREES = 0.335, 0.407, 4
 FEWEST_LABELS = 60  # below that cross-validation says too little
 FEWEST_AUDITED = 20  # nothing is said of the accuracy from fewer audit items
 GRID = np.linspace(0.0005, 0.9995, 1_000)
