@@ -95,7 +95,7 @@ def _round(
     knowledge, (test, truth) = learner.knowledge, held_out
     probs, weights = knowledge.members(order)
     at, _ = knowledge.members(learner.estimation_rows())
-    told = forecast(probs, at, weights, np.arange(len(order)), learner.seed)
+    told = forecast(probs, at, weights, np.arange(len(order)), labels=len(learner.labels), seed=learner.seed)
     mean, batch, outside = np.tensordot(weights, at, 1), np.tensordot(weights, probs, 1), learner.predict(test)
     labels = len(learner.labels)
     return {

@@ -54,3 +54,10 @@ def test_refuses_positions_that_are_not_a_batch():
     for bad in ([0, 0], [5], [-1], [0.5], [[0]]):
         with pytest.raises(bemps.InputError, match="indices"):
             bemps.joint_gain(probs, bad)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_drawn_joint_gain_is_never_more_than_the_remaining_gain(seed):
+    probs = np.random.default_rng(seed).dirichlet(np.full(3, 0.3), size=(20, 25))
+    gain = bemps.joint_gain(probs, np.arange(25), samples=1_000, seed=seed)
+    assert gain <= bemps.remaining_gain(probs) * (1 + 1e-12)

@@ -27,7 +27,10 @@ def joint_gain(
     samples: int = 10_000,
     seed: Seed = 0,
 ) -> float:
-    """Expected gain in the Brier score from labelling all of `indices`; exact while K^|S| <= samples."""
+    """Expected gain in the Brier score from labelling all of `indices`; exact while K^|S| <= samples.
+
+    Beyond, label configurations are drawn, and what comes out above the remaining gain is cut there.
+    """
     candidates = checks.probabilities(probs)
     points = candidates if estimation is None else checks.probabilities(estimation, "estimation")
     checks.same_members_and_classes(candidates, points, "estimation")
@@ -36,7 +39,8 @@ def joint_gain(
     state = after_labelling(candidates, batch, w, checks.whole(samples, "samples", 1), checks.generator(seed))
     half = brier_half(points, w)
     image = (state.posteriors - w) @ half.T  # R^T w = 0: the w only keeps small differences exact
-    return float(state.chances @ (image * image).sum(1))
+    remaining = w @ (half * half).sum(0)
+    return float(min(state.chances @ (image * image).sum(1), remaining))
 
 
 def joint_gain_at(

@@ -178,9 +178,10 @@ class ActiveLearner:
 
     @_alone
     def remaining_gain(self) -> float:
-        """What could still be gained in the Brier score on the estimation pool, if everything were known.
+        """How far the members differ on the estimation pool: the gain in the Brier score from knowing the true one.
 
-        It is how far the members differ, so that one member, or members that all agree, are refused: they say nothing.
+        It does not tell what labels will bring (docs/forecasts.md). One member, or members that all agree, are
+        refused: they say nothing.
         """
         self._require_ready("remaining_gain")
         probs, weights = self.knowledge.members(self.estimation_rows())
@@ -195,7 +196,8 @@ class ActiveLearner:
         checks.disagreement(points, "forecast")
         batch = self._batch(n)
         probs, weights = self.knowledge.members(self.pool.positions(batch.items))
-        return stopping.forecast(probs, points, weights, np.arange(len(batch)), self.seed)
+        rows = np.arange(len(batch))
+        return stopping.forecast(probs, points, weights, rows, labels=len(self.pool.labels), seed=self.seed)
 
     @_alone
     def advice(self, rules: Sequence[stopping.Rule], n: int = 1) -> stopping.Advice:
