@@ -68,6 +68,21 @@ def test_predict_by_project_and_by_saved_model(project, tmp_path, model, words):
     assert [row["label"] for row in a] == ["wish", "bug"] * 15
 
 
+def test_predict_says_what_becomes_of_audit_labels_and_learns_from_them_when_asked(project, tmp_path):
+    assert "Learnt from 12 labels\n" in run("predict", project, "--out", tmp_path / "a.csv").output
+    with open_store(project) as store:
+        store.mark_audit(["i0", "i1", "i2", "i20"])
+    without = run("predict", project, "--out", tmp_path / "b.csv").output
+    assert "Learnt from 9 labels; 3 audit items are left out (--audit learns from them too)" in without
+    with_them = run("predict", project, "--audit", "--out", tmp_path / "c.csv").output
+    assert "Learnt from 12 labels, 3 of them audit items" in with_them
+    a, b, c = ([row["p_bug"] for row in table(tmp_path / name)] for name in ("a.csv", "b.csv", "c.csv"))
+    assert a == c != b
+    refused = run("predict", tmp_path, tmp_path / "a.csv", "--audit")
+    assert refused.exit_code != 0
+    assert "a saved model" in refused.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -16,6 +16,7 @@ from bemps.errors import InputError
 if TYPE_CHECKING:
     from bemps.exchange.columns import Column
     from bemps.exchange.exporting import Output
+    from bemps.project import Project
     from bemps.store import Item
 
 
@@ -28,6 +29,7 @@ def predict(
     text: Annotated[list[str] | None, typer.Option(help="column of the texts (repeatable: joined)")] = None,
     id_: Annotated[str | None, typer.Option("--id", help="column of ids; else content hashes")] = None,
     format_: Annotated[str | None, typer.Option("--format", help="as of `bemps export`; else by the name")] = None,
+    audit: Annotated[bool, typer.Option("--audit", help="learn from the labels that measure accuracy, too")] = False,
     force: Force = False,
 ) -> None:
     """Predict the classes of a project's items, or of the texts of a file.
@@ -46,9 +48,10 @@ def predict(
     with plainly():
         new = None if file is None else NewItems(file, text, id_)
         if Path(model).is_dir():
+            _refuse_audit(audit)
             _by_saved(console, model, new, _output(out, format_, force, [Path(model), file]))
         else:
-            _by_project(console, model, new, lambda own: _output(out, format_, force, [*own, file]))
+            _by_project(console, model, new, lambda own: _output(out, format_, force, [*own, file]), audit)
     console.print(f"Predictions: {out}", highlight=False, markup=False)
 
 
@@ -82,7 +85,7 @@ def _output(out: Path, format_: str | None, force: bool, inputs: "Sequence[Path 
 
 
 def _by_project(
-    console: Console, model: str, new: NewItems | None, output_beside: "Callable[[list[Path]], Output]"
+    console: Console, model: str, new: NewItems | None, output_beside: "Callable[[list[Path]], Output]", audit: bool
 ) -> None:
     from bemps.exchange.entries import about
     from bemps.exchange.exporting import project_files, write_predictions
@@ -95,7 +98,28 @@ def _by_project(
         told = about(project.store, model=f"bemps {chosen.name}")
         items, columns = (project.store.rows(), told.columns) if new is None else new.read(console)
         console.print(f"Model: {chosen.words}", highlight=False, markup=False)
-        write_predictions(project.predict(items), replace(told, columns=columns), output)
+        console.print(_learnt_from(project, audit), highlight=False, markup=False)
+        write_predictions(project.predict(items, audit=audit), replace(told, columns=columns), output)
+
+
+def _learnt_from(project: "Project", audit: bool) -> str:
+    """How many labels the model learns from, and what becomes of those that measure accuracy."""
+    labels, drawn = project.labels(), project.store.audit()
+    measuring = sum(name in drawn for name in labels)
+    if not measuring:
+        return f"Learnt from {len(labels):,} labels"
+    if audit:
+        return (
+            f"Learnt from {len(labels):,} labels, {measuring:,} of them audit items, so their accuracy says nothing now"
+        )
+    rest = len(labels) - measuring
+    return f"Learnt from {rest:,} labels; {measuring:,} audit items are left out (--audit learns from them too)"
+
+
+def _refuse_audit(audit: bool) -> None:
+    if audit:
+        fix = "Give the project, or save a model that has learnt from them: project.learner(audit=True).save(...)."
+        raise InputError("--audit", expected="a project", got="a saved model", fix=fix)
 
 
 def _by_saved(console: Console, model: str, new: NewItems | None, output: "Output") -> None:
