@@ -96,7 +96,7 @@ def run_cell(cell: Cell, data: Path, cache: Path) -> dict[str, Any]:
     classes = [str(code) for code in range(draw.K)]
     start = time.process_time()
     model.fit_encoder(*known, classes, rng)
-    if model.pool_weights_ is not None and model.pool_weights_.second == 0:
+    if model.pool_weights_ is not None and model.pool_weights_.share == 0:
         tuned.fit_encoder(*known, classes, rng)  # the table shows it alone too
     trained = time.process_time()
     tuned.fit_head(*known, classes, rng)
@@ -133,9 +133,9 @@ def answers(path: Path) -> tuple[dict[str, Float[Array, "N K"]], Int[Array, " N"
     with np.load(path) as cell:
         weights = weights_of(cell)
         three = {"frozen": cell["frozen"], "tuned": cell["tuned"]}
-        three["both"] = pooled(three["frozen"], three["tuned"], weights)
-        share = weights.second / (weights.first + weights.second)
-        return three, cell["truth"], share, float(cell["seconds"][0])
+        alone = weights.share == 0
+        three["both"] = three["frozen"] if alone else pooled(three["frozen"], three["tuned"], weights)
+        return three, cell["truth"], weights.share, float(cell["seconds"][0])
 
 
 def table(folder: Path, seeds: list[int]) -> str:

@@ -9,7 +9,7 @@ from bemps.learner import ActiveLearner
 from bemps.members.adapted import AdaptedText
 from bemps.members.finetuned import FineTunedLaplace
 from bemps.members.linear import SpectralLaplace
-from bemps.members.pooling import Evidence, PoolWeights, enough, pool_weights, pooled, stratified_folds
+from bemps.members.pooling import FIRST_ALONE, Evidence, PoolWeights, enough, pool_weights, pooled, stratified_folds
 from bemps.members.tfidf import tfidf_vectors
 from bemps.members.training import Recipe
 from bemps.testing import ModelCase, model_contract
@@ -46,20 +46,37 @@ def test_the_better_of_two_counts_more(first, second, low, high):
     rng = np.random.default_rng(0)
     labels = rng.integers(4, size=200)
     weights = pool_weights(Evidence(labels, answers(labels, first, 4, rng), answers(labels, second, 4, rng)))
-    assert low <= weights.second / (weights.first + weights.second) <= high
+    assert low <= weights.share <= high
 
 
 def test_two_alike_share():
     rng = np.random.default_rng(1)
-    labels = rng.integers(4, size=300)
-    weights = pool_weights(Evidence(labels, answers(labels, 0.7, 4, rng), answers(labels, 0.7, 4, rng)))
-    assert 0.3 < weights.second / (weights.first + weights.second) < 0.7
+    labels = rng.integers(4, size=100)
+    one, other = (answers(labels, 0.7, 4, rng) for _ in range(2))
+    evidence = Evidence(np.tile(labels, 2), np.vstack([one, other]), np.vstack([other, one]))
+    assert pool_weights(evidence).share == pytest.approx(0.5, abs=1e-6)
 
 
-def test_the_pool_is_the_weighted_mean_of_logarithms():
+def test_the_pool_is_the_weighed_mean_of_softened_answers():
     p, q = np.array([[0.5, 0.3, 0.2]]), np.array([[0.1, 0.1, 0.8]])
-    expected = p**0.4 * q**1.2
-    assert np.allclose(pooled(p, q, PoolWeights(0.4, 1.2)), expected / expected.sum())
+    soft = q**0.5 / (q**0.5).sum()
+    assert np.allclose(pooled(p, q, PoolWeights(0.25, 1.0, 0.5)), 0.75 * p + 0.25 * soft)
+
+
+def test_an_answer_that_is_too_sure_is_softened_and_none_sharpened():
+    rng = np.random.default_rng(2)
+    labels = rng.integers(4, size=300)
+    sure, modest = (answers(labels, 0.6, 4, rng) ** power for power in (4.0, 0.5))
+    sure, modest = (probs / probs.sum(axis=1, keepdims=True) for probs in (sure, modest))
+    weights = pool_weights(Evidence(labels, modest, sure))
+    assert weights.first_power > 0.95
+    assert weights.second_power < 0.5
+
+
+def test_a_negligible_share_leaves_the_first_as_it_is():
+    rng = np.random.default_rng(3)
+    labels = rng.integers(4, size=300)
+    assert pool_weights(Evidence(labels, answers(labels, 0.95, 4, rng), answers(labels, 0.0, 4, rng))) == FIRST_ALONE
 
 
 def test_folds_hold_out_every_label_once_and_every_class_evenly():
@@ -99,26 +116,24 @@ def test_evidence_comes_from_models_that_have_not_seen_the_labels():
     assert len(model.evidence_.labels) == 24
 
 
-def test_features_and_weights_are_those_of_one_linear_classifier():
+def test_inner_products_of_features_are_weighed_as_the_pool():
     model = fitted(quick())
-    model.pool_weights_ = PoolWeights(0.6, 0.5)
+    model.pool_weights_ = PoolWeights(0.3, 1.0, 0.5)
     model.tuned.fit(TEXTS, LABELS, CLASSES, np.random.default_rng(1))
-    both = np.vstack([model.frozen.weights_, model.tuned._head.weights_])
-    logits = model.features(TEXTS) @ both
-    probs = np.exp(logits - logits.max(axis=1, keepdims=True))
-    assert np.allclose(probs / probs.sum(axis=1, keepdims=True), model.predict_map(TEXTS), atol=1e-5)
+    both, first, second = (part.features(TEXTS) for part in (model, model.frozen, model.tuned))
+    assert np.allclose(both @ both.T, 0.7 * first @ first.T + 0.3 * 0.25 * second @ second.T)
 
 
 def test_with_a_handful_of_labels_it_is_the_frozen_model():
     model = fitted(quick(), n=9)
-    assert model.pool_weights_ == PoolWeights(1.0, 0.0)
+    assert model.pool_weights_ == FIRST_ALONE
     alone = SpectralLaplace(TEXTS, encode=WORDS, members=4)
     alone.fit(TEXTS[:9], LABELS[:9], CLASSES, np.random.default_rng(0))
     assert np.array_equal(model.predict_map(TEXTS), alone.predict_map(TEXTS))
 
 
 def test_where_fine_tuning_counts_for_nothing_it_is_not_trained_at_the_end(monkeypatch):
-    monkeypatch.setattr("bemps.members.adapted.pool_weights", lambda evidence: PoolWeights(1.1, 0.0))
+    monkeypatch.setattr("bemps.members.adapted.pool_weights", lambda evidence: FIRST_ALONE)
     model, sizes = quick(), []
     train = model.tuned.fit_encoder
 

@@ -1,8 +1,8 @@
 """Never worse: a frozen and a fine-tuned classifier, weighed by what the labels say out of sample.
 
 Fine-tuning brings much on some data and nothing, or harm, on other; which it is the labels know. Both classifiers are
-cross-fitted (`bemps.members.pooling`), the pool of the two gets the weights with the least log loss on held-out labels,
-and then both learn from all labels. Where the fine-tuned one counts for nothing it is not trained at the end.
+cross-fitted (`bemps.members.pooling`), the pool of the two gets the weights under which held-out labels are likely, and
+then both learn from all labels. Where the fine-tuned one counts for nothing it is not trained at the end.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bemps.members.base import Items, NotFitted, UsesPool, check_labelled, take
-from bemps.members.pooling import Evidence, PoolWeights, enough, pool_weights, pooled, stratified_folds
+from bemps.members.pooling import FIRST_ALONE, Evidence, PoolWeights, enough, pool_weights, pooled, stratified_folds
 from bemps.members.splits import Split
 from bemps.types import Array
 
@@ -55,7 +55,7 @@ class TunableModel(LinearModel, Protocol):
 
 
 class AdaptedText:
-    """The log-linear pool of a frozen and a fine-tuned classifier.
+    """The pool of a frozen and a fine-tuned classifier.
 
     Parameters
     ----------
@@ -103,12 +103,12 @@ class AdaptedText:
         """Weigh the two by cross-fitting, then train the network on all labels; the heads have to be fitted next."""
         labels = check_labelled(items, labels, classes)
         self.pool_weights_, self.evidence_, self._answers = None, None, False
-        weights = PoolWeights(1.0, 0.0)
+        weights = FIRST_ALONE
         if len(labels) >= FEWEST and len(np.unique(labels)) > 1:
             splits = list(enough(stratified_folds(labels, FOLDS, rng), HELD_OUT))
             self.evidence_ = self._cross_fitted(splits, items, labels, classes, rng)
             weights = pool_weights(self.evidence_)
-        if weights.second > 0:
+        if weights.share > 0:
             self._report_part(FOLDS, FOLDS + 1)
             self.tuned.fit_encoder(items, labels, classes, rng)
         elif self.progress is not None:
@@ -123,7 +123,7 @@ class AdaptedText:
         weights = self._weights()
         self._answers = False
         self.frozen.fit(items, labels, classes, rng)
-        if weights.second > 0:
+        if weights.share > 0:
             self.tuned.fit_head(items, labels, classes, rng)
         self._answers = True
         return self
@@ -131,21 +131,22 @@ class AdaptedText:
     def predict(self, items: Items) -> Float[Array, "E N K"]:
         weights = self._fitted()
         first = self.frozen.predict(items)
-        return pooled(first, self.tuned.predict(items), weights) if weights.second > 0 else first
+        return pooled(first, self.tuned.predict(items), weights) if weights.share > 0 else first
 
     def predict_map(self, items: Items) -> Float[Array, "N K"]:
         """Probabilities of the pool of the two most probable heads."""
         weights = self._fitted()
         first = self.frozen.predict_map(items)
-        return pooled(first, self.tuned.predict_map(items), weights) if weights.second > 0 else first
+        return pooled(first, self.tuned.predict_map(items), weights) if weights.share > 0 else first
 
     def features(self, items: Items) -> Float[Array, "N H"]:
-        """The features of both, times their weights: those of the linear classifier that the pool is."""
+        """The features of both side by side; inner products are means of theirs, weighed as in the pool."""
         weights = self._fitted()
         first = self.frozen.features(items)
-        if weights.second == 0:
+        if weights.share == 0:
             return first
-        return np.hstack([weights.first * first, weights.second * self.tuned.features(items)])
+        scales = np.sqrt([1 - weights.share, weights.share]) * (weights.first_power, weights.second_power)
+        return np.hstack([scales[0] * first, scales[1] * self.tuned.features(items)])
 
     def embeddings(self, items: Items) -> Float[Array, "N H"]:
         """The vectors that never change."""

@@ -1,9 +1,10 @@
 """How much each of two classifiers should count, from what they say of labels that they have not learnt from.
 
 Cross-fitting: the labels are dealt into folds; both classifiers learn from all folds but one and answer for that one.
-The pool of two answers p and q is log-linear, `softmax(a log p + b log q)`: of two linear classifiers it is again a
-linear classifier, on the features of both side by side. The weights have the least log loss on the answers of all
-folds, plus a prior around equal parts that decides while there are few labels.
+The pool of two answers p and q is (1 - w) p^a + w q^b, each power scaled to sum one. A power below one softens an
+answer that is too sure, as that of a fine-tuned network often is; none is above one, as held-out labels may be easier
+than the rest of the pool (only classes that were seen are among them). Powers, then the share w, are means over a grid
+under the likelihood of the held-out labels: where shares are equally good, a compromise is better than either.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,10 +17,9 @@ from bemps.members.logistic import softmax
 from bemps.members.splits import Split
 from bemps.types import Array
 
-SHARES = np.linspace(0, 1, 11)  # of the second in the pool
-SCALES = np.sqrt(2.0) ** np.arange(-3, 6)  # of both together
-SHARE_SPREAD, SCALE_SPREAD, TEMPERATURE = 0.5, 0.5, 1.0
-NEGLIGIBLE = 0.05
+SHARES = np.linspace(0, 1, 21)
+POWERS = np.sqrt(2.0) ** np.arange(-6, 1)
+NEGLIGIBLE = 0.05  # a share below is not worth the second classifier
 LEAST = 1e-9  # a probability below is taken for this: one sure mistake must not decide alone
 
 
@@ -34,10 +34,14 @@ class Evidence:
 
 @dataclass(frozen=True)
 class PoolWeights:
-    """What the logarithms of two answers are multiplied by before they are added."""
+    """The share of the second of two classifiers, and the power that softens each; a share of 0: the first as it is."""
 
-    first: float
-    second: float
+    share: float
+    first_power: float = 1.0
+    second_power: float = 1.0
+
+
+FIRST_ALONE = PoolWeights(0.0)
 
 
 def stratified_folds(labels: Int[Array, " L"], folds: int, rng: np.random.Generator) -> list[Split]:
@@ -59,27 +63,37 @@ def enough(splits: Sequence[Split], labels: int) -> Iterator[Split]:
 
 
 def pool_weights(evidence: Evidence) -> PoolWeights:
-    """The weights with the least log loss and prior, as a mean over the grid: where pairs are as good, a compromise."""
-    losses = np.array([[_loss(evidence, share, scale) for scale in SCALES] for share in SHARES])
-    prior = ((SHARES[:, None] - 0.5) / SHARE_SPREAD) ** 2 / 2 + (np.log(SCALES) / SCALE_SPREAD) ** 2 / 2
-    likely = softmax(-(losses + prior).ravel() / TEMPERATURE).reshape(losses.shape)
-    share = float(likely.sum(axis=1) @ SHARES)
-    scale = float(np.exp(likely.sum(axis=0) @ np.log(SCALES)))
-    return PoolWeights(scale, 0.0) if share < NEGLIGIBLE else PoolWeights(scale * (1 - share), scale * share)
-
-
-def _loss(evidence: Evidence, share: float, scale: float) -> float:
-    probs = pooled(evidence.first, evidence.second, PoolWeights(scale * (1 - share), scale * share))
-    return float(-np.log(np.maximum(probs[np.arange(len(probs)), evidence.labels], LEAST)).sum())
+    """The weights that suit the held-out labels."""
+    powers = [_power(probs, evidence.labels) for probs in (evidence.first, evidence.second)]
+    pools = (pooled(evidence.first, evidence.second, PoolWeights(float(share), *powers)) for share in SHARES)
+    share = float(_likelihoods([log_loss(pool, evidence.labels) for pool in pools]) @ SHARES)
+    return FIRST_ALONE if share < NEGLIGIBLE else PoolWeights(share, *powers)
 
 
 def pooled(
     first: Float[Array, "*any K"], second: Float[Array, "*any K"], weights: PoolWeights
 ) -> Float[Array, "*any K"]:
-    """softmax(a log p + b log q)."""
-    return softmax(weights.first * _log(first) + weights.second * _log(second))
+    """(1 - w) p^a + w q^b, each of sum one."""
+    share = weights.share
+    pool: Array = (1 - share) * softened(first, weights.first_power) + share * softened(second, weights.second_power)
+    return pool
 
 
-def _log(probs: Float[Array, "*any K"]) -> Float[Array, "*any K"]:
-    logs: Array = np.log(np.maximum(probs, LEAST))
-    return logs
+def softened(probs: Float[Array, "*any K"], power: float) -> Float[Array, "*any K"]:
+    """The power of probabilities, scaled to sum one."""
+    return softmax(power * np.log(np.maximum(probs, LEAST)))
+
+
+def log_loss(probs: Float[Array, "n K"], labels: Int[Array, " n"]) -> float:
+    """The sum over all labels."""
+    return float(-np.log(np.maximum(probs[np.arange(len(labels)), labels], LEAST)).sum())
+
+
+def _power(probs: Float[Array, "n K"], labels: Int[Array, " n"]) -> float:
+    losses = [log_loss(softened(probs, float(power)), labels) for power in POWERS]
+    return float(np.exp(_likelihoods(losses) @ np.log(POWERS)))
+
+
+def _likelihoods(losses: Sequence[float]) -> Float[Array, " G"]:
+    """The likelihood of the labels at each point of a grid, of sum one."""
+    return softmax(-np.array(losses))
