@@ -102,6 +102,32 @@ def test_images_of_different_sizes(tmp_path):
     assert encoder.calls == 3, "an image is the same in an array and in a list"
 
 
+def test_progress_runs_once_from_nothing_to_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(feature_cache, "SEGMENT", 2)
+
+    class Reports(LetterCounts):
+        def __init__(self):
+            super().__init__()
+            self.progress = lambda task, done, total: steps.append((task, done, total))
+
+        def embeddings(self, items):
+            for done in range(1, len(items) + 1):
+                self.progress("embed", done, len(items))
+            return super().embeddings(items)
+
+    steps = []
+    encoder = Reports()
+    own = encoder.progress
+    cached = CachedEncoder(encoder, tmp_path)
+    cached([f"text {number}" for number in range(5)])
+    assert steps == [("embed", done, 5) for done in range(1, 6)]
+    assert encoder.progress is own
+
+
+def test_little_is_lost_when_reading_is_interrupted():
+    assert feature_cache.SEGMENT <= 512
+
+
 def test_an_interruption_loses_one_segment_at_most(tmp_path, monkeypatch):
     monkeypatch.setattr(feature_cache, "SEGMENT", 2)
 

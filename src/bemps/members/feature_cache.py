@@ -10,7 +10,8 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -22,7 +23,7 @@ from bemps.members.base import HasEmbeddings
 from bemps.types import Array
 
 KEY_BYTES = 16
-SEGMENT = 4096  # items that are encoded before they are saved: what an interruption can lose
+SEGMENT = 512  # items that are encoded before they are saved: what an interruption can lose
 
 
 @runtime_checkable
@@ -60,8 +61,24 @@ class CachedEncoder:
         for start in range(0, len(new), SEGMENT):
             part = new[start : start + SEGMENT]
             chosen = items[part] if isinstance(items, np.ndarray) else [items[i] for i in part]
-            self.cache.add([keys[i] for i in part], encode(chosen))
+            with self._progress_from(start, len(new)):
+                vectors = encode(chosen)
+            self.cache.add([keys[i] for i in part], vectors)
         return self.cache.rows(keys)
+
+    @contextmanager
+    def _progress_from(self, start: int, total: int) -> Iterator[None]:
+        """Let the encoder tell its progress on one part as progress on the whole."""
+        report = getattr(self.encoder, "progress", None)
+        if report is None:
+            yield
+            return
+        encoder: Any = self.encoder
+        encoder.progress = lambda task, done, _: report(task, start + done, total)
+        try:
+            yield
+        finally:
+            encoder.progress = report
 
 
 class FeatureCache:
