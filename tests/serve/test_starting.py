@@ -10,7 +10,7 @@ from serving import CLASSES, write_tickets
 from typer.testing import CliRunner
 
 from bemps.cli import app
-from bemps.errors import InputError
+from bemps.errors import InputError, pip_install
 from bemps.exchange import export_labels
 from bemps.project import Project
 from bemps.serve.engine import Engine
@@ -291,5 +291,62 @@ def test_a_missing_package_is_said_with_the_extra_that_brings_it(folder, package
     command = [sys.executable, "-c", code, "label", "tickets.csv", "--text", "body", "--classes", "a,b"]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
     assert run.returncode == 2
-    assert "pip install 'bemps[label]'" in " ".join(run.stderr.split())
+    assert pip_install("label") in " ".join(run.stderr.split())
     assert not list(folder.glob("*.bemps"))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("a,b\n1,2\n", "expected --text (or --image) to name one of 'a', 'b'; got neither"),
+        ("a;b\n1;2\n", "pass --delimiter ';'"),
+        ("a\ncaf\xe9\n", "for example --encoding cp1252"),
+    ],
+)
+def test_messages_speak_of_the_options_of_the_command(folder, data, words):
+    (folder / "own.csv").write_bytes(data.encode("latin-1"))
+    said = refused(folder, folder / "own.csv", "--classes", "x,y")
+    assert words in said
+    assert "='" not in said
+
+
+def test_the_options_of_a_command_are_known():
+    from bemps.cli.failures import option_names
+    from bemps.cli.label import label
+    from bemps.cli.predict import predict
+
+    assert {"text", "image", "label", "id", "encoding", "delimiter", "classes", "browser"} <= {*option_names(label)}
+    assert {"text", "id", "out"} <= {*option_names(predict)}
+    assert "delimiter" not in option_names(predict)
+
+
+def test_an_option_that_the_command_does_not_have_is_not_advised():
+    from bemps.errors import COMMAND_OPTIONS, hint, parameter
+
+    assert (parameter("text", "body"), parameter("quotes")) == ("text='body'", "quotes=")
+    before = COMMAND_OPTIONS.set(frozenset({"text"}))
+    try:
+        assert (parameter("text", "my body"), parameter("quotes")) == ("--text 'my body'", "")
+        assert hint("Pass {}.", "encoding", "utf-8") == ""
+    finally:
+        COMMAND_OPTIONS.reset(before)
+
+
+def test_an_extra_is_installed_from_where_bemps_came_from(monkeypatch, tmp_path):
+    from bemps import errors
+
+    class Distribution:
+        def __init__(self, origin):
+            self.origin = origin
+
+        def read_text(self, name):
+            return self.origin if name == "direct_url.json" else None
+
+    origins = {
+        None: "pip install 'bemps[text]'",
+        f'{{"url": "{tmp_path.as_uri()}"}}': f"pip install '{tmp_path}[text]'",
+        '{"url": "https://example.org/bemps.zip"}': "pip install 'bemps[text]'",
+    }
+    for origin, command in origins.items():
+        monkeypatch.setattr(errors, "distribution", lambda _, origin=origin: Distribution(origin))
+        assert pip_install("text") == command

@@ -2,25 +2,47 @@
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 
 import typer
 from rich.console import Console
+from typer.models import OptionInfo
 
 from bemps._io import OutputExists
-from bemps.errors import BempsError, without_password
+from bemps.errors import COMMAND_OPTIONS, BempsError, without_password
 
 
 @contextmanager
-def plainly() -> Iterator[None]:
-    """Print what bemps refuses as a sentence; anything else is a defect and keeps its traceback."""
+def plainly(command: Callable[..., None] | None = None) -> Iterator[None]:
+    """Print what bemps refuses as a sentence; anything else is a defect and keeps its traceback.
+
+    Parameters
+    ----------
+    command
+        The command that reads a file of the user. Messages then speak of its options.
+    """
+    before = COMMAND_OPTIONS.set(frozenset(option_names(command)) if command else frozenset())
     try:
         yield
     except BempsError as error:
         Console(stderr=True, soft_wrap=True).print(f"[red]error:[/] {_escaped(_words(error))}", highlight=False)
         raise typer.Exit(2) from error
+    finally:
+        COMMAND_OPTIONS.reset(before)
+
+
+def option_names(command: Callable[..., None]) -> list[str]:
+    """The options of a command, as they are typed, without their dashes."""
+    infos = {name: part.annotation.__metadata__[0] for name, part in signature(command).parameters.items()}
+    return [_typed(name, info)[2:] for name, info in infos.items() if isinstance(info, OptionInfo)]
+
+
+def _typed(name: str, info: OptionInfo) -> str:
+    names = [str(part) for part in (info.default, *(info.param_decls or ()))]  # in Annotated the first is the default
+    return next((part for part in names if part.startswith("--")), f"--{name}").partition("/")[0]
 
 
 def _words(error: BempsError) -> str:

@@ -133,7 +133,7 @@ def label(
         "encoding": encoding,
         "delimiter": delimiter,
     }
-    with plainly():
+    with plainly(label):
         try:
             from bemps.serve.running import Address, keep_private
             from bemps.serve.starting import Wishes, prepared

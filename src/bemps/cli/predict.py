@@ -45,7 +45,7 @@ def predict(
       bemps predict tickets.learner new.csv --text body --out predictions.parquet
     """
     console = Console(soft_wrap=True)
-    with plainly():
+    with plainly(predict):
         new = None if file is None else NewItems(file, text, id_)
         if Path(model).is_dir():
             _refuse_audit(audit)

@@ -139,7 +139,7 @@ def run(
         **{"out": None if out is None else str(out), "jobs": jobs},
         **{"shared": None if shared is None else str(shared), "on": on},
     }
-    with plainly():
+    with plainly(run):
         run_shown({name: value for name, value in flags.items() if value is not None}, file)
 
 

@@ -15,7 +15,7 @@ from jaxtyping import Int
 from bemps.data.identity import Items, hashes_of, unique_ids
 from bemps.data.images import ImageArray, ImageFiles, Images
 from bemps.data.table import NO_LABEL, Findings, Table, taken
-from bemps.errors import InputError, unknown_name
+from bemps.errors import InputError, parameter, unknown_name
 
 Where = Callable[[Sequence[int]], str]  # names rows in messages: "lines 3, 17"
 
@@ -132,7 +132,7 @@ def _given_ids(ids: Sequence[Any], count: int, where: Where) -> tuple[str, ...]:
                 "ids",
                 expected="every id once",
                 got=f"{name!r} at {where([seen[name], row])}",
-                fix="Make the ids unique, or leave id= out to have content hashes.",
+                fix="Make the ids unique, or leave " + (parameter("id") or "them") + " out to have content hashes.",
             )
     return names
 
@@ -153,14 +153,19 @@ def _coded(
     code_of = {name: code for code, name in enumerate(names)} | {"": NO_LABEL}
     for row, word in enumerate(words):
         if word not in code_of:
-            raise unknown_name(f"label at {where([row])}", word, names, "Correct it, or add it to classes=.")
+            raise unknown_name(
+                f"label at {where([row])}",
+                word,
+                names,
+                f"Correct it, or add it to {parameter('classes') or 'the classes'}.",
+            )
     return names, np.array([code_of[word] for word in words], dtype=np.int64)
 
 
 def _checked_classes(classes: Sequence[str]) -> tuple[str, ...]:
     names = tuple(str(name).strip() for name in classes)
     if isinstance(classes, str) or len(set(names)) < max(len(names), 2) or "" in names:
-        raise InputError("classes", expected="at least two different names", got=repr(classes), fix="Correct classes=.")
+        raise InputError("classes", expected="at least two different names", got=repr(classes), fix="Correct them.")
     return names
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from bemps.errors import BempsError, InputError
+from bemps.errors import BempsError, InputError, hint
 
 CHUNK = 1 << 20
 MARKS = (  # the longer mark first: that of UTF-32 LE begins with that of UTF-16 LE
@@ -27,7 +27,8 @@ def opened_text(path: Path, asked: str | None = None, newline: str = "") -> Iter
     except BempsError:
         raise
     except UnicodeError as error:  # of an encoding that depends on where a piece begins
-        raise InputError(str(path), expected="text", got=str(error), fix="Pass another encoding=.") from error
+        fix = hint("Pass another {}.", "encoding") or "Save it as UTF-8."
+        raise InputError(str(path), expected="text", got=str(error), fix=fix) from error
     except OSError as error:
         got = error.strerror or str(error)
         raise InputError(str(path), expected="a file that can be read", got=got, fix="Check the file.") from error
@@ -52,7 +53,7 @@ def _known(path: Path, asked: str) -> str:
             f"encoding of {path}",
             expected="the name of an encoding, such as utf-8, cp1252, latin-1 or utf-16",
             got=repr(asked),
-            fix="Correct encoding=.",
+            fix=hint("Correct {}.", "encoding"),
         ) from None
 
 
@@ -67,7 +68,7 @@ def _marked(path: Path) -> str:
             str(path),
             expected="a text file",
             got=f"a zero byte at offset {head.index(0)}: a binary file, or UTF-16 without its mark",
-            fix="Export it as CSV in UTF-8, or pass encoding='utf-16-le'.",
+            fix="Export it as CSV in UTF-8" + hint(", or pass {}", "encoding", "utf-16-le") + ".",
         )
     return "utf-8"
 
@@ -91,10 +92,10 @@ def _refuse_undecodable(path: Path, encoding: str, *, found: bool) -> None:
 
 def _undecodable(path: Path, encoding: str, offset: int, failure: UnicodeDecodeError, found: bool) -> InputError:
     fix = (
-        "Pass the encoding the file was written in, for example encoding='cp1252' (Windows, Western Europe) "
-        "or encoding='latin-1', or save it as UTF-8."
+        hint("Pass the encoding it was written in, for example {} (Windows, Western Europe), or ", "encoding", "cp1252")
+        + "save it as UTF-8."
         if found
-        else "Pass another encoding=, or leave it out to have it found."
+        else hint("Pass another {}, or leave it out to have it found.", "encoding")
     )
     byte = failure.object[failure.start] if failure.start < len(failure.object) else 0
     return InputError(

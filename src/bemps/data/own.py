@@ -9,7 +9,7 @@ from bemps.data.identity import hashes_of
 from bemps.data.loading import apart
 from bemps.data.sampling import generator, stratified_holdout
 from bemps.data.table import NO_LABEL, Dataset, Table
-from bemps.errors import InputError
+from bemps.errors import InputError, parameter
 
 HOLD_OUT = 3
 
@@ -49,5 +49,5 @@ def _refuse_unlabelled(table: Table) -> None:
             "labels",
             expected="one for every row",
             got=f"{len(missing):,} rows without, first {first}",
-            fix="Name the label column (label='...') and remove the rows that have none.",
+            fix=f"Name the label column ({parameter('label', '...') or 'label'}) and remove the rows that have none.",
         )

@@ -9,15 +9,16 @@ from typing import Any
 from bemps.data.building import assemble
 from bemps.data.identity import Items
 from bemps.data.images import ImageFiles
-from bemps.data.records import UNNAMED, Dialect, Records, read_delimited, read_jsonl, read_parquet
+from bemps.data.records import UNNAMED, Dialect, NoColumnNamed, Records, read_delimited, read_jsonl, read_parquet
 from bemps.data.table import Table
-from bemps.errors import InputError, unknown_name
+from bemps.errors import InputError, parameter, unknown_name
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = (".parquet", ".pq")
 FORMATS = (*DELIMITERS, *JSON_LINES, *PARQUET)
 SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
+LONGEST_HEADER = 3  # words: a longer one may be the first text of a file without a header
 IMAGES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
 
 
@@ -66,9 +67,16 @@ def read(
     )
     texts = (text,) if isinstance(text, str) else tuple(text or ())
     if texts and image:
-        raise InputError(f"columns of {place}", expected="text= or image=", got="both", fix="Leave one out.")
+        raise InputError(
+            f"columns of {place}",
+            expected=f"{parameter('text')} or {parameter('image')}",
+            got="both",
+            fix="Leave one out.",
+        )
+    if not texts and not image:
+        texts = (_only_column(place, dialect, {label, id}),)
     wanted = list(dict.fromkeys(name for name in (*texts, image, label, id) if name))
-    every = _records(place, wanted if texts or image else [UNNAMED], dialect, others)
+    every = _records(place, wanted, dialect, others)
     records = _without_empty(place, every, (image,) if image else texts)
     table = assemble(
         _files(place, records, image, mode) if image else _texts(place, records, texts),
@@ -99,6 +107,18 @@ def _without_empty(path: Path, records: Records, names: tuple[str, ...]) -> Reco
 
 def _is_filled(value: object) -> bool:
     return value is not None and not (isinstance(value, str) and (not value or value.isspace()))
+
+
+def _only_column(path: Path, dialect: Dialect, named: set[str | None]) -> str:
+    """The column of the texts where nobody named it: the only one that is left, if it is named like a column."""
+    try:
+        _records(path, [UNNAMED], dialect, others=False)
+    except NoColumnNamed as error:
+        names = [name for name in error.columns if name not in named]
+        if len(names) == 1 and 0 < len(names[0].split()) <= LONGEST_HEADER:
+            return names[0]
+        raise
+    return UNNAMED
 
 
 def _records(path: Path, wanted: list[str], dialect: Dialect, others: bool) -> Records:
@@ -164,7 +184,7 @@ def _refuse_columns(folder: Path, **columns: Any) -> None:
         raise InputError(
             f"folder {folder}",
             expected="no column names: its images are the items",
-            got=", ".join(f"{name}=" for name in named),
+            got=", ".join(parameter(name) for name in named),
             fix="Leave them out, or pass a file.",
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 from bemps.data.encoding import opened_text
 from bemps.data.json_text import parse_object
 from bemps.data.parquet import opened_parquet, refuse_twice
-from bemps.errors import InputError
+from bemps.errors import InputError, hint, parameter
 
 FIELD_LIMIT = 50_000_000  # characters of one CSV field; the csv module's own limit of 131,072 is below long documents
 SHOWN = 10
@@ -135,20 +135,33 @@ def _place(path: Path, header: Sequence[str], name: str, delimiter: str) -> int:
         other for other in (";", "\t", ",", "|") if other != delimiter and len(header) == 1 and other in header[0]
     ]
     if others:
-        fix = f"The columns look separated by {others[0]!r}: pass delimiter={others[0]!r}."
+        fix = f"The columns look separated by {others[0]!r}{hint(': pass {}', 'delimiter', others[0])}."
         raise InputError(f"column {name!r} of {path}", expected="a header line", got=repr(header[0]), fix=fix)
     raise no_column(path, name, header)
+
+
+class NoColumnNamed(InputError):
+    """Nobody said which column holds the items; `columns` are those that there are."""
+
+    columns: tuple[str, ...] = ()
+
+
+def _no_name(path: Path, names: Sequence[str]) -> NoColumnNamed:
+    error = NoColumnNamed(
+        f"columns of {path}",
+        expected=f"{parameter('text')}{hint(' (or {})', 'image')} to name one of {', '.join(map(repr, names))}",
+        got="neither",
+        fix=f"Name the column that holds the texts ({parameter('text', '...')})"
+        f"{hint(' or the image paths ({})', 'image', '...')}.",
+    )
+    error.columns = tuple(names)
+    return error
 
 
 def no_column(path: Path, name: str, there: Iterable[str]) -> InputError:
     """The error for a column that is not in the file, or when none was named: it says which there are."""
     if name == UNNAMED:
-        return InputError(
-            f"columns of {path}",
-            expected=f"text= (or image=) to name one of {', '.join(map(repr, there))}",
-            got="neither",
-            fix="Name the column that holds the texts (text='...') or the image paths (image='...').",
-        )
+        return _no_name(path, list(there))
     return InputError(
         f"column {name!r} of {path}",
         expected=f"one of {', '.join(map(repr, there))}",
@@ -171,7 +184,8 @@ def _malformed(path: Path, line: int, failure: csv.Error) -> InputError:
         f"{path}, line {line:,}",
         expected='fields quoted as "..." with quotes inside doubled, or not at all',
         got=str(failure),
-        fix="Correct the quotes at or before this line, or pass quotes=False if the file has no quoting.",
+        fix="Correct the quotes at or before this line"
+        + (", or pass quotes=False if the file has no quoting." if parameter("quotes") else "."),
     )
 
 

