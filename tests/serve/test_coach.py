@@ -147,6 +147,10 @@ def test_chosen_labels_narrow_the_accuracy(store):
     narrow = made.learn(5)["audit"]["accuracy"]
     assert made.measures._estimate is not None
     assert narrow["high"] - narrow["low"] < wide["high"] - wide["low"]
+    store.set("history", made.history.as_json())
+    again = coach(store).learn(5)["audit"]
+    assert again["narrowed"]
+    assert again["accuracy"] == pytest.approx(narrow)  # also right after a start
 
 
 def test_steady_predictions_are_a_reason_to_stop_and_moving_ones_are_not(store):
@@ -276,7 +280,7 @@ def test_a_row_of_the_track_record():
         "labels": "40 to 140",
         "forecast": "−2 to +8",
         "came": "+5 (−5 to +15)",
-        "verdict": "in line",
+        "wrong": False,
     }
 
 

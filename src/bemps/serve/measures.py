@@ -49,6 +49,7 @@ class Measures:
         self._vectors: dict[str, Float[Array, " H"]] = {}
         self._classes: Int[Array, " M"] | None = None
         self._estimate: float | None = None
+        self._judged = False
 
     def report(self, answers: Mapping[str, Answer]) -> dict[str, Any]:
         """What the page shows; `history` only where a round was added, to be saved with the project."""
@@ -58,6 +59,8 @@ class Measures:
         due = self.history.is_due(labels)
         if due:
             self._add_round(labels)
+        if due or not self._judged:  # also right after a start
+            self._estimate, self._judged = self._estimated(), True
         ahead = self._ahead(labels)
         outcomes = self.history.outcomes(truth) if len(truth) >= FEWEST_AUDITED else []
         if outcomes and outcomes[-1].wrong:
@@ -71,14 +74,13 @@ class Measures:
         } | ({"history": self.history.as_json()} if due else {})
 
     def _add_round(self, labels: int) -> None:
-        """Compare the predictions with those of the last round, forecast, and judge the labels by cross-validation."""
+        """Compare the predictions with those of the last round, and forecast."""
         changed = self._changed()
         codes = self._codes(self.history.name_items(self.audit))
         self.history.add(Round(labels, changed, None, codes))
         ahead = self._ahead(labels)
         if ahead is not None:
             self.history.rounds[-1] = Round(labels, changed, (ahead.mean, ahead.low, ahead.high), codes)
-        self._estimate = self._estimated()
 
     def _changed(self) -> float | None:
         """The share of predicted classes of the estimation pool that are others than at the last call."""
@@ -111,6 +113,7 @@ class Measures:
         probs = self._predict(list(truth))
         right = int((probs.argmax(1) == codes).sum())
         accuracy = self._accuracy(right, len(codes))
+        sizes["narrowed"] = self._estimate is not None
         return sizes | {"accuracy": vars(accuracy), "f1": vars(audit_report(probs, codes, len(self.audit)).f1)}
 
     def _accuracy(self, right: int, n: int) -> Share:

@@ -82,14 +82,14 @@ def forecast_words(forecast: dict[str, Any] | None, outcomes: list[dict[str, Any
     )
 
 
-def outcome_words(outcome: dict[str, Any]) -> dict[str, str]:
+def outcome_words(outcome: dict[str, Any]) -> dict[str, str | bool]:
     """A row of the track record: which labels, the forecast, what came on the audit items."""
     came = f"{100 * outcome['came']:+.0f} ({100 * outcome['came_low']:+.0f} to {100 * outcome['came_high']:+.0f})"
     return {
         "labels": f"{outcome['first']} to {outcome['last']}",
         "forecast": f"{_signed(floor(100 * outcome['low']))} to {_signed(ceil(100 * outcome['high']))}",
         "came": came.replace("-", "−"),
-        "verdict": "wrong" if outcome["wrong"] else "in line",
+        "wrong": outcome["wrong"],
     }
 
 
