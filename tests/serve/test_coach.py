@@ -256,9 +256,9 @@ def test_the_advice_is_in_plain_words_without_scores_or_many_digits():
 @pytest.mark.parametrize(
     ("value", "low", "high", "words"),
     [
-        (0.73, 0.52, 0.87, ("7 in 10", "5 to 9")),
-        (0.98, 0.94, 0.995, ("98 in 100", "94 to 100")),
-        (0.7, 0.6, 0.8, ("7 in 10", "6 to 8")),
+        (0.73, 0.52, 0.87, ("7 in 10", "52 to 87 in 100")),
+        (0.98, 0.94, 0.995, ("98 in 100", "94 to 100 in 100")),
+        (0.7, 0.6, 0.8, ("7 in 10", "60 to 80 in 100")),
     ],
 )
 def test_accuracy_is_told_as_times_right(value, low, high, words):

@@ -8,7 +8,7 @@ from bemps.serve.engine import Engine
 from bemps.store import Answer
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 350.0, 130.0, 44.0, 20.0
-ROUGH = 0.15  # intervals wider than this are told in tenths
+ROUGH = 0.15  # with an interval wider than this the accuracy is told in tenths
 
 
 def progress_of(engine: Engine, annotator: str, answers: dict[str, Answer]) -> dict[str, Any]:
@@ -48,10 +48,10 @@ def counts_of(engine: Engine, answers: dict[str, Answer]) -> dict[str, Any]:
 
 
 def times_right(accuracy: dict[str, float]) -> dict[str, str]:
-    """How often the model is right, as people say it, the ends of the interval rounded outward."""
+    """How often the model is right, as people say it: no finer than it is known; the interval rounded outward."""
     base = 10 if accuracy["high"] - accuracy["low"] > ROUGH else 100
-    low, high = floor(base * accuracy["low"] + 1e-9), ceil(base * accuracy["high"] - 1e-9)
-    return {"value": f"{base * accuracy['value']:.0f} in {base}", "range": f"{low} to {high}"}
+    low, high = floor(100 * accuracy["low"] + 1e-9), ceil(100 * accuracy["high"] - 1e-9)
+    return {"value": f"{base * accuracy['value']:.0f} in {base}", "range": f"{low} to {high} in 100"}
 
 
 def advice_of(last: dict[str, Any]) -> dict[str, Any] | None:
