@@ -260,7 +260,17 @@ def read_npy(folder: Path) -> None:
     command("select", *files, "-n", "2", "--strategy", "badge")
 
 
+def ids_files() -> Files:
+    return npy_files() | {"ids.txt": b"\n".join(b"t%d" % i for i in range(8)), "done.txt": b"t0\nt7\n"}
+
+
+def read_chosen_ids(folder: Path) -> None:
+    names = "--ids", str(folder / "ids.txt"), "--labelled", str(folder / "done.txt")
+    command("select", str(folder / "probs.npy"), "-n", "2", "--strategy", "margin", *names)
+
+
 def read_npz(folder: Path) -> None:
+    command("select", str(folder / "probs.npz"), "-n", "2", "--strategy", "coremse", "--out", str(folder / "next.json"))
     FromFile(folder / "probs.npz").fit(["t0", "t1"], np.array([0, 1]), ["a", "b"], np.random.default_rng(0))
 
 
@@ -319,6 +329,7 @@ READERS: dict[str, Reader] = {
     **{f"labels, {name}": Reader(partial(export_files, name), partial(read_labels, name)) for name in EXPORTS},
     "npy": Reader(npy_files, read_npy, 2),
     "npz": Reader(npz_files, read_npz, 2),
+    "ids": Reader(ids_files, read_chosen_ids),
     "toml": Reader(toml_files, read_settings, 2),
     "report": Reader(report_files, read_report, 0.5),
 }

@@ -156,6 +156,15 @@ def mark_folder(folder: Path, kind: str, *notes: str) -> None:
     (folder / MARKER).write_text("\n".join([kind, *notes, ""]), encoding="utf-8")
 
 
+def make_folder(path: Path, what: str) -> None:
+    """Make a folder and those above it; one that cannot be made is refused."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        got = error.strerror or str(error)
+        raise InputError(f"{what} {path}", expected="to make it", got=got, fix="Check space and rights.") from error
+
+
 @contextmanager
 def written_whole(path: Path, what: str = "file") -> Iterator[Path]:
     """A draft to write to, file or folder; it takes the place of `path` when everything has been written.

@@ -1,14 +1,20 @@
 """The command line as a newcomer uses it."""
 
+import csv
+import io
 import json
+from importlib import metadata
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 import bemps
 from bemps.cli import app
 from bemps.experiments.models import MODELS
+from bemps.members.from_file import FromFile
 from making import predictions
 
 run = CliRunner().invoke
@@ -48,10 +54,11 @@ def test_select_writes_csv_to_standard_output(files):
     assert result.exit_code == 0, result.output
     rows = [line.split(",") for line in result.stdout.splitlines()]
     wanted = bemps.select(arrays["probs"], 5, "coremse", seed=3)
-    assert rows[0] == ["rank", "index", "score", "stands_for"]
+    assert rows[0] == ["rank", "index", "score", "stands_for", "cluster"]
     assert [int(row[1]) for row in rows[1:]] == wanted.indices.tolist()
     assert [float(row[2]) for row in rows[1:]] == wanted.scores.tolist()
-    assert [int(i) for i in rows[1][3].split()] == wanted.clusters[0].tolist()
+    assert [int(i) for i in rows[1][4].split()] == wanted.clusters[0].tolist()
+    assert [int(row[3]) for row in rows[1:]] == [len(cluster) for cluster in wanted.clusters]
 
 
 def test_select_writes_json_and_takes_named_arrays_and_options(files):
@@ -81,12 +88,20 @@ def test_select_writes_json_and_takes_named_arrays_and_options(files):
         (["probs.npy", "-n", "2", "-o", "n=4"], "an option of the strategy"),
         (["probs.npy", "-n", "2", "--seed", "-1"], "seed: expected a whole number"),
         (["probs.npy", "-n", "2", "--out", "nowhere/next.csv"], "an existing folder"),
+        (["probs.csv", "-n", "2"], "a table. Save the probabilities"),
+        ([".", "-n", "2"], "--on here"),
+        (["probs.npy", "-n", "2", "--id", "name"], "--ids FILE"),
+        (["probs.npy", "-n", "2", "--ids", "few.txt"], "30 different ids"),
+        (["probs.npy", "-n", "2", "--ids", "missing.txt"], "No such file"),
+        (["probs.npy", "-n", "2", "--labelled", "few.txt"], "positions in the pool, 0 to 29"),
+        (["pool.parquet", "-n", "2", "--on", "here", "--ids", "few.txt"], "--id COLUMN"),
     ],
 )
 def test_select_refuses_in_one_sentence(files, arguments, message, monkeypatch):
     folder, arrays = files
     monkeypatch.chdir(folder)
     (folder / "text.npy").write_text("not an array")
+    (folder / "few.txt").write_text("a\nb\n")
     np.save(folder / "objects.npy", np.array([{"a": 1}]), allow_pickle=True)
     np.savez(folder / "odd.npz", p=arrays["probs"])
     (folder / "broken.npz").write_bytes((folder / "both.npz").read_bytes()[:200])
@@ -95,6 +110,105 @@ def test_select_refuses_in_one_sentence(files, arguments, message, monkeypatch):
     assert message in result.stderr.replace("\n", " ")
     assert "Traceback" not in result.output
     assert not (folder / "next.xlsx").exists()
+
+
+def chosen_rows(*arguments):
+    """The lines of a selection as dictionaries."""
+    result = run(app, ["select", *map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    return list(csv.DictReader(io.StringIO(result.stdout)))
+
+
+def test_select_names_items_by_a_file_of_ids_or_by_the_npz_that_models_read(files):
+    folder, arrays = files
+    names = [f"ticket {i}, open" for i in range(30)]
+    (folder / "ids.txt").write_text("\n".join(names))
+    np.save(folder / "ids.npy", np.array(names))
+    np.savez(folder / "named.npz", probs=arrays["probs"], ids=names)
+    FromFile(folder / "named.npz").fit(names[:3], np.array([0, 1, 2]), ["a", "b", "c"], np.random.default_rng(0))
+    wanted = bemps.select(arrays["probs"], 5, "coremse").indices.tolist()
+    same = ("-n", 5, "--strategy", "coremse")
+    for source in (
+        (folder / "probs.npy", "--ids", folder / "ids.txt"),
+        (folder / "probs.npy", "--ids", folder / "ids.npy"),
+        (folder / "named.npz",),
+    ):
+        rows = chosen_rows(*source, *same)
+        assert [int(row["index"]) for row in rows] == wanted
+        assert [row["id"] for row in rows] == [names[index] for index in wanted]
+    out = folder / "named.json"
+    assert run(app, ["select", str(folder / "named.npz"), *map(str, same), "--out", str(out)]).exit_code == 0
+    assert json.loads(out.read_text())["ids"] == [names[index] for index in wanted]
+
+
+def test_select_never_chooses_what_is_labelled(files):
+    folder, arrays = files
+    done = [int(row["index"]) for row in chosen_rows(folder / "probs.npy", "-n", 6, "--strategy", "margin")]
+    (folder / "done.txt").write_text("\n".join(map(str, done)))
+    rows = chosen_rows(folder / "both.npz", "-n", 5, "--strategy", "badge", "--labelled", folder / "done.txt")
+    left = np.setdiff1d(np.arange(30), done)
+    wanted = bemps.select(arrays["probs"][:, left], 5, "badge", features=arrays["features"][left])
+    assert [int(row["index"]) for row in rows] == left[wanted.indices].tolist()
+    everything = chosen_rows(folder / "probs.npy", "-n", 24, "--strategy", "margin", "--labelled", folder / "done.txt")
+    assert {int(row["index"]) for row in everything} == set(left.tolist())
+    (folder / "ids.txt").write_text("\n".join(f"i{i}" for i in range(30)))
+    (folder / "done.txt").write_text("\n".join(f"i{i}" for i in done))
+    named = chosen_rows(
+        *(folder / "probs.npy", "-n", 24, "--strategy", "coremse"),
+        *("--ids", folder / "ids.txt", "--labelled", folder / "done.txt"),
+    )
+    assert {row["id"] for row in named} == {f"i{i}" for i in left}
+    clusters = [int(i) for row in named for i in row["cluster"].split()]
+    assert sorted(clusters) == left.tolist()
+    assert sum(int(row["stands_for"]) for row in named) == len(left)
+
+
+def test_select_takes_the_default_strategy_of_the_library(files):
+    folder, arrays = files
+    rows = chosen_rows(folder / "probs.npy", "-n", 5)
+    assert [int(row["index"]) for row in rows] == bemps.select(arrays["probs"], 5).indices.tolist()
+
+
+def test_select_on_parquet_here_works_as_the_message_says(files):
+    folder, arrays = files
+    table = pa.table({"probs": arrays["probs"].transpose(1, 0, 2).tolist(), "id": [f"i{i}" for i in range(30)]})
+    pq.write_table(table, folder / "pool.parquet")
+    refused = run(app, ["select", str(folder / "pool.parquet"), "-n", "5"])
+    assert refused.exit_code == 2
+    assert "--on here" in refused.stderr
+    rows = chosen_rows(folder / "pool.parquet", "--on", "here", "-n", 5, "--id", "id", "--strategy", "coremse")
+    wanted = bemps.select(arrays["probs"], 5, "coremse")
+    assert [row["id"] for row in rows] == [f"i{i}" for i in wanted.indices]
+    assert [int(row["stands_for"]) for row in rows] == [len(cluster) for cluster in wanted.clusters]
+
+
+def test_select_asks_about_more_members_than_items(files):
+    folder, _ = files
+    np.save(folder / "turned.npy", predictions(np.random.default_rng(0), 300, 5, 3))
+    refused = run(app, ["select", str(folder / "turned.npy"), "-n", "2"])
+    assert refused.exit_code == 2
+    assert "300 members for 5 items" in refused.stderr
+    assert len(chosen_rows(folder / "turned.npy", "-n", 2, "--members", 300)) == 2
+    assert run(app, ["select", str(folder / "turned.npy"), "-n", "2", "--members", "5"]).exit_code == 2
+
+
+def test_version():
+    assert run(app, ["--version"]).output == f"bemps {metadata.version('bemps')}\n"
+
+
+@pytest.mark.parametrize("kilobytes", [16])
+def test_select_on_a_full_disk_leaves_no_file(files, small_disk, kilobytes):
+    folder, _ = files
+    disk = small_disk(kilobytes)
+    (disk / "filler").write_bytes(b"x" * (kilobytes - 8) * 1024)
+    result = run(app, ["select", str(folder / "probs.npy"), "-n", "30", "--out", str(disk / "next.json")])
+    while result.exit_code == 0:  # until there is no room
+        (disk / "next.json").rename(disk / f"{len(list(disk.iterdir()))}.json")
+        result = run(app, ["select", str(folder / "probs.npy"), "-n", "30", "--out", str(disk / "next.json")])
+    assert result.exit_code == 2, result.output
+    assert "No space left" in result.stderr
+    assert not (disk / "next.json").exists()
+    assert not list(disk.glob(".*"))
 
 
 def test_select_without_a_model_yet(files):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bemps import data
-from bemps.data.arrays import read_arrays
+from bemps.data.arrays import read_arrays, save_array
 from bemps.errors import BempsError
 from bemps.experiments import config_of
 from bemps.store import open_store
@@ -113,3 +113,18 @@ def test_a_header_that_promises_more_than_there_is_is_refused(tmp_path):
     (tmp_path / "a.npy").write_bytes(forged)
     with pytest.raises(BempsError, match=r"expected a \.npy or \.npz file"):
         read_arrays(tmp_path / "a.npy", "PROBS")
+
+
+@pytest.mark.parametrize(
+    "array", [np.zeros((0, 3)), np.arange(6.0).reshape(2, 3).T, np.float32([1, 2]), np.ones(3, "u1")]
+)
+def test_an_array_is_saved_as_numpy_saves_it(array, tmp_path):
+    save_array(tmp_path / "ours.npy", array)
+    np.save(tmp_path / "theirs.npy", np.ascontiguousarray(array))
+    assert (tmp_path / "ours.npy").read_bytes() == (tmp_path / "theirs.npy").read_bytes()
+
+
+def test_an_array_as_a_dataset_is_told_where_arrays_go(tmp_path):
+    np.savez(tmp_path / "vectors.npz", a=np.zeros(3))
+    with pytest.raises(BempsError, match=r"got '\.npz'\. Arrays of vectors are for bemps\.ActiveLearner"):
+        data.read(tmp_path / "vectors.npz", text="text")

@@ -8,6 +8,7 @@ from bemps.errors import InputError
 from bemps.members import feature_cache
 from bemps.members.feature_cache import CachedEncoder, FeatureCache, content, digest, identity_of
 from bemps.members.heads import HeadClassifier
+from bemps.members.hidden_store import HiddenStore
 
 TEXTS = ["a cat", "a dog", "two dogs", "", "naïve café", "a cat"]
 
@@ -235,3 +236,20 @@ def test_heads_on_real_sentences(data_dir, tmp_path):
     model.fit(texts[:100], labels[:100], list("abcdef"), np.random.default_rng(0))
     right = (model.predict(texts[100:]).mean(axis=0).argmax(axis=1) == labels[100:]).mean()
     assert right > np.bincount(labels[100:]).max() / 60 + 0.2
+
+
+def test_a_full_disk_is_told_and_leaves_nothing_behind(small_disk):
+    disk = small_disk(64)
+    cache = FeatureCache(disk / "features")
+    with pytest.raises(InputError, match=r"feature cache .*No space left on device\. Check space and rights"):
+        cache.add([digest(b"a")] * 100, np.zeros((100, 1000), dtype=np.float32))
+    assert list((disk / "features").iterdir()) == []
+
+
+def test_a_full_disk_is_told_by_the_store_of_states(small_disk):
+    disk = small_disk(64)
+    store = HiddenStore(disk / "hidden")
+    with pytest.raises(InputError, match="No space left on device"):
+        store.add(["a"], [np.zeros((100, 1000), dtype=np.float32)])
+    assert list((disk / "hidden").iterdir()) == []
+    assert "a" not in store

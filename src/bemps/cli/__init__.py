@@ -1,5 +1,8 @@
 """The command line, one file a command; each has a --help that a newcomer can follow."""
 
+from importlib import metadata
+from typing import Annotated
+
 import typer
 
 from bemps.cli.bench import bench
@@ -21,5 +24,23 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(asked: bool) -> bool:
+    if asked:
+        typer.echo(f"bemps {metadata.version('bemps')}")
+        raise typer.Exit
+    return asked
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", help="print the version", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Which items to label next, and when to stop."""
+
+
 for command in (demo, label, export, import_, predict, run, report, select, strategies, weights, bench):
     app.command(command.__name__.rstrip("_"))(command)

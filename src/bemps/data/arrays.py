@@ -1,12 +1,14 @@
 """NumPy files that somebody else wrote: never unpickled, and any damage told in a sentence."""
 
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from tokenize import TokenError
 from zipfile import BadZipFile
 
 import numpy as np
 
+from bemps.data.encoding import opened_text
 from bemps.errors import InputError
 from bemps.types import Array
 
@@ -50,6 +52,40 @@ def read_arrays(path: Path, what: str, *, on_disk: bool = False) -> Array | dict
     except DAMAGE as error:
         reason = "arrays of Python objects, which could run code" if "pickle" in str(error) else _reason(error)
         raise _unreadable(what, f"{path}: {reason}") from error
+
+
+def save_array(path: Path, array: Array) -> None:
+    """Write a .npy file, with the system's own error where that fails: NumPy would only count the bytes."""
+    rows = np.ascontiguousarray(array)
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(rows))
+        file.write(rows.reshape(-1).view(np.uint8).data)
+
+
+def read_ids(path: Path, what: str) -> tuple[str, ...]:
+    """Names of items: a .npy file of texts or whole numbers, or a text file of one name a line."""
+    if path.suffix.lower() != ".npy":
+        with opened_text(path, newline=None) as file:
+            return tuple(line.rstrip("\n") for line in file)
+    names = read_arrays(path, what)
+    if not isinstance(names, np.ndarray) or names.ndim != 1 or names.dtype.kind not in "Uiu":
+        got = "something else" if not isinstance(names, np.ndarray) else f"shape {names.shape}, dtype {names.dtype}"
+        raise InputError(
+            what, expected="texts, shape (N,)", got=got, fix="Save np.asarray(ids, dtype=str) with np.save."
+        )
+    return tuple(map(str, names.tolist()))
+
+
+def check_ids(ids: Sequence[str], size: int, what: str) -> None:
+    """Refuse names that are not one for each item, all different."""
+    different = len(set(ids))
+    if different != size or len(ids) != size:
+        raise InputError(
+            what,
+            expected=f"{size} different ids, one for each item of probs",
+            got=f"{len(ids)}, {different} of them different",
+            fix="Ids are stable and unique: one for each column of items.",
+        )
 
 
 def _reason(error: BaseException) -> str:

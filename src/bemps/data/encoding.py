@@ -19,7 +19,7 @@ MARKS = (  # the longer mark first: that of UTF-32 LE begins with that of UTF-16
 
 
 @contextmanager
-def opened_text(path: Path, asked: str | None = None, newline: str = "") -> Iterator[IO[str]]:
+def opened_text(path: Path, asked: str | None = None, newline: str | None = "") -> Iterator[IO[str]]:
     """A text file in the encoding that `encoding_of` finds; what cannot be read while it is open is refused."""
     try:
         with path.open(encoding=encoding_of(path, asked), newline=newline) as file:

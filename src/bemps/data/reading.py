@@ -146,6 +146,8 @@ def _way_out(path: Path) -> str:
         return f"Write it as lines, one object in each line, and name the file {path.stem}.jsonl."
     if suffix == ".txt":
         return f"With a text in each line: put the word text in a first line, and name the file {path.stem}.tsv."
+    if suffix in (".npy", ".npz"):
+        return "Arrays of vectors are for bemps.ActiveLearner, and probabilities for bemps select."
     return "Convert the file to one of these."
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bemps.data import Dataset, ImageArray, ImageFiles, Images, Table
+from bemps.data.arrays import save_array
 from bemps.data.checksums import is_intact, write_checksum
 from bemps.errors import InputError
 from bemps.experiments.failures import writing
@@ -206,7 +207,6 @@ def write_array(path: Path, array: Array) -> None:
     draft = path.with_name(path.name + ".part")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("wb") as file:
-            np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+        save_array(draft, array)
         draft.replace(path)
         write_checksum(path)

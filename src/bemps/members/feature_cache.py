@@ -6,7 +6,7 @@ and a file that was cut or changed no longer answers to its name.
 """
 
 import hashlib
-import os
+import io
 import shutil
 import tempfile
 import weakref
@@ -18,6 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
+from bemps._io import make_folder, written_whole
 from bemps.errors import InputError
 from bemps.members.base import HasEmbeddings
 from bemps.types import Array
@@ -109,15 +110,15 @@ class FeatureCache:
 
     def add(self, keys: Sequence[bytes], vectors: Float[Array, "n H"]) -> None:
         """Save vectors as a segment."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder, "feature cache")
         record = np.dtype([("key", f"V{KEY_BYTES}"), ("vector", "<f4", vectors.shape[1:])])
         segment = np.empty(len(keys), dtype=record)
         segment["key"], segment["vector"] = np.array(keys, dtype=f"V{KEY_BYTES}"), vectors
-        handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".part")
-        with os.fdopen(handle, "wb") as file:
-            np.save(file, segment)
-        name = digest(Path(temporary).read_bytes()).hex()
-        os.replace(temporary, self.folder / f"{name}.npy")
+        content = io.BytesIO()
+        np.save(content, segment)
+        name = digest(content.getvalue()).hex()
+        with written_whole(self.folder / f"{name}.npy", "feature cache") as draft:
+            draft.write_bytes(content.getvalue())
         self._open(name)
 
     def _scan(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bemps import checks
-from bemps.data.arrays import read_arrays
+from bemps.data.arrays import check_ids, read_arrays, read_ids
 from bemps.errors import InputError
 from bemps.members.base import Items, NotFitted, check_labelled
 from bemps.types import Array
@@ -42,7 +42,9 @@ class FromFile:
                 got=f"{probs.shape[2]} columns",
                 fix="Write one column for each class, in the order of the classes.",
             )
-        self.rows_ = _row_of_each_id(self._ids(arrays), probs.shape[1], self.path.name)
+        ids = self._ids(arrays)
+        check_ids(ids, probs.shape[1], f"{self.path.name}: ids")
+        self.rows_ = {name: row for row, name in enumerate(ids)}
         self.weights_ = checks.distribution(arrays.get("weights"), len(probs), f"{self.path.name}: weights")
         # Rows may be off by the rounding of the program that wrote them.
         self.probs_ = probs / probs.sum(axis=2, keepdims=True, dtype=np.float64)
@@ -69,9 +71,9 @@ class FromFile:
             raise NotFitted(self)
         return self.weights_
 
-    def _ids(self, arrays: dict[str, Array]) -> list[str]:
+    def _ids(self, arrays: dict[str, Array]) -> Sequence[str]:
         if isinstance(self.ids, str | Path):
-            return Path(self.ids).read_text(encoding="utf-8").splitlines()
+            return read_ids(Path(self.ids), "ids")
         given = arrays.get("ids") if self.ids is None else self.ids
         if given is None:
             raise InputError(
@@ -90,15 +92,3 @@ def _read(path: Path) -> dict[str, Array]:
     if "probs" not in arrays:
         raise InputError(path.name, expected="an array named probs", got=", ".join(arrays), fix="Rename it.")
     return arrays
-
-
-def _row_of_each_id(ids: list[str], N: int, where: str) -> dict[str, int]:
-    rows = {name: row for row, name in enumerate(ids)}
-    if len(rows) != N or len(ids) != N:
-        raise InputError(
-            f"{where}: ids",
-            expected=f"{N} different ids, one for each item of probs",
-            got=f"{len(ids)}, {len(rows)} of them different",
-            fix="Ids are stable and unique: one for each column of items.",
-        )
-    return rows

@@ -7,7 +7,6 @@ so a segment is whole or absent, and processes that share the folder at worst wr
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 import weakref
@@ -17,6 +16,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Shaped
 
+from bemps._io import make_folder, written_whole
+from bemps.data.arrays import save_array
 from bemps.data.checksums import digest_of_file
 from bemps.data.json_text import parse_object
 from bemps.types import Array
@@ -36,7 +37,7 @@ class HiddenStore:
             folder = tempfile.mkdtemp(prefix="bemps-hidden-")
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder, "cache")
         self._places: dict[str, tuple[str, int, int]] = {}
         self._maps: dict[str, Shaped[Array, "tokens *H"]] = {}
         for index in sorted(self.folder.glob("*.json")):
@@ -54,13 +55,11 @@ class HiddenStore:
         """Save the rows of some texts as a segment."""
         name = hashlib.sha256("".join(keys).encode()).hexdigest()[:32]
         ends = np.cumsum([len(some) for some in rows]).tolist()
-        temporary = self.folder / f"{name}-{os.getpid()}.part"
-        with open(temporary, "wb") as file:
-            np.save(file, np.concatenate(rows))
-        os.replace(temporary, self.folder / f"{name}.npy")
-        index = {"keys": list(keys), "ends": ends, "digest": digest_of_file(self.folder / f"{name}.npy")}
-        temporary.write_text(json.dumps(index), encoding="utf-8")
-        os.replace(temporary, self.folder / f"{name}.json")
+        with written_whole(self.folder / f"{name}.npy", "cache") as draft:
+            save_array(draft, np.concatenate(rows))
+            index = {"keys": list(keys), "ends": ends, "digest": digest_of_file(draft)}
+        with written_whole(self.folder / f"{name}.json", "cache") as draft:
+            draft.write_text(json.dumps(index), encoding="utf-8")
         self._read_index(name)
 
     def _segment(self, name: str) -> Shaped[Array, "tokens *H"]:
