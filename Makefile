@@ -35,7 +35,7 @@ format: $(VENV)/.everything ## rewrite in the house style
 soak: $(VENV)/.weights      ## long fault runs: experiments, stores and servers killed again and again; load
 	$(PYTEST) -q -m soak
 
-bench: $(VENV)-peers/.done  ## speed against the plain form and against peers; writes docs/benchmarks.md
+bench: $(VENV)-peers/.done  ## speed against the plain form and against peers; puts its tables into docs/benchmarks.md
 	$(VENV)-peers/bin/bemps bench --out docs/benchmarks.md
 
 peers: $(VENV)-peers/.done  ## other libraries as oracles, in an environment of their own

@@ -1,6 +1,7 @@
 """What several rooms' tests share."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -46,3 +47,13 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no datasets: set BEMPS_DATA to their folder ({folder} does not exist)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """The path of a Chromium, or a skip that says why; BEMPS_REQUIRE_ALL=1 makes the skip a failure."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        words = "chromium is not installed: the page is not tested in a real browser (apt install chromium)"
+        (pytest.fail if os.environ.get("BEMPS_REQUIRE_ALL") == "1" else pytest.skip)(words)
+    return found

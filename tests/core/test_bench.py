@@ -1,12 +1,17 @@
 """The benchmarks measure what they say, at small sizes."""
 
+import sys
+
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import bemps
 from bemps import baselines
 from bemps.bench import broadcast, core
+from bemps.bench.document import with_block
 from bemps.bench.measuring import Row, ensemble, peak_bytes
+from bemps.cli import app
 
 
 def test_the_plain_form_is_the_gain_plus_a_constant_for_each_point():
@@ -37,3 +42,27 @@ def test_small_sizes_run(monkeypatch):
     rows = [*core.against_broadcast(1), *core.against_logarithm(1)]
     assert len(rows) == 4
     assert all(row.ours > 0 and row.theirs > 0 for row in rows)
+
+
+def test_text_around_the_tables_stays():
+    written = (
+        "# Benchmarks\n\nBy hand, above.\n\n<!-- bench: A -->\nold\n<!-- end of bench: A -->\n\n## By hand\n\nbelow\n"
+    )
+    once = with_block(written, "A", "## A\n\nnew")
+    assert once == written.replace("old", "## A\n\nnew")
+    added = with_block(once, "B", "more")
+    assert added.startswith(once.rstrip())
+    assert with_block(added, "B", "more") == added
+    torn = written.replace("<!-- end of bench: A -->\n", "")
+    assert "below" in with_block(torn, "A", "new")
+
+
+def test_bench_keeps_what_people_wrote(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules["bemps.cli.bench"], "_round", lambda: "| a table |")
+    out = tmp_path / "benchmarks.md"
+    out.write_text("# Benchmarks\n\nWritten by hand.\n")
+    for _ in range(2):
+        assert CliRunner().invoke(app, ["bench", "--part", "round", "--out", str(out)]).exit_code == 0
+    text = out.read_text()
+    assert "Written by hand." in text
+    assert text.count("| a table |") == text.count("## One full round") == 1

@@ -7,12 +7,16 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+import scipy.stats
 import typer
 from typer.testing import CliRunner
 
 from bemps.cli.report import report
 from bemps.errors import InputError
 from bemps.report import write_report
+from bemps.report.sections import curves
+from bemps.report.style import Styles
+from bemps.statistics import read_run
 from making_runs import grid, row, synthetic_run, write
 
 VOID = {"meta", "link", "br", "input", "img"}
@@ -275,3 +279,31 @@ def test_shared_pools_give_maps_and_projections(tmp_path):
     (place / "meta.json").write_text("{}")
     with pytest.raises(InputError, match="Remove this folder"):
         write_report(tmp_path, images=False)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "band", "words"),
+    [
+        (3, "auto", "one standard error to each side"),
+        (5, "auto", "its 95 % confidence band"),
+        (3, "95", "its 95 % confidence band"),
+        (6, "se", "one standard error to each side"),
+    ],
+)
+def test_the_band_of_few_seeds_is_one_standard_error(tmp_path, seeds, band, words):
+    write(tmp_path, "results", grid(seeds=seeds, rounds=3))
+    run = read_run(tmp_path)
+    section = curves.section(run, Styles(run.results.contestants), band)
+    assert words in section.lead
+    [line] = [one for one in next(iter(section.blocks[0].figures.values())).series if one.name == "coremse"]
+    curve = next(iter(run.results.curves.values()))["coremse"]
+    values = curve.values[section.blocks[0].where["metric"]]
+    error = values.std(0, ddof=1) / np.sqrt(seeds)
+    wide = error if "standard error" in words else scipy.stats.t.ppf(0.975, seeds - 1) * error
+    np.testing.assert_allclose(line.high - line.y, wide, atol=1e-12)
+
+
+def test_an_unknown_band_is_refused(tmp_path):
+    write(tmp_path, "results", grid(rounds=3))
+    with pytest.raises(InputError, match="one of 95, auto, se"):
+        write_report(tmp_path, images=False, band="sd")

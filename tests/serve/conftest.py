@@ -1,8 +1,5 @@
 """Servers and a browser to test with."""
 
-import os
-import shutil
-
 import pytest
 from serving import Here, write_tickets
 
@@ -27,13 +24,3 @@ def shared(tmp_path_factory):
     write_tickets(folder / "tickets.csv")
     with Here(folder) as running:
         yield running
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """The path of a Chromium, or a skip that says why; BEMPS_REQUIRE_ALL=1 makes the skip a failure."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        words = "chromium is not installed: the page is not tested in a real browser (apt install chromium)"
-        (pytest.fail if os.environ.get("BEMPS_REQUIRE_ALL") == "1" else pytest.skip)(words)
-    return found

@@ -10,7 +10,9 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from bemps._io import check_output, written_whole
 from bemps.bench import core, peers, quality, rounds, training
+from bemps.bench.document import with_block
 from bemps.bench.measuring import Row
 from bemps.cli.failures import plainly
 from bemps.errors import unknown_name
@@ -24,7 +26,7 @@ def bench(
     part: Annotated[
         list[str] | None, typer.Option(help=f"{', '.join(PARTS)} (repeatable); the first three if left out")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="also write the tables to this Markdown file")] = None,
+    out: Annotated[Path | None, typer.Option(help="also put the tables into this Markdown file")] = None,
     data_dir: Annotated[str | None, typer.Option(help="where the datasets of `quality` are; or BEMPS_DATA")] = None,
     dataset: Annotated[list[str] | None, typer.Option(help="datasets of `quality` (repeatable)")] = None,
     seeds: Annotated[int, typer.Option(min=2, help="repetitions of `quality`")] = 5,
@@ -47,8 +49,10 @@ def bench(
         for name in part or []:
             if name not in PARTS:
                 raise unknown_name("--part", name, PARTS)
+        if out is not None:
+            check_output(out, force=True)
         console = Console()
-        texts = [f"# Benchmarks\n\n{_preface()}"]
+        _write(out, "preface", _preface())
         tables: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
             "core": _core,
             "peers": lambda: [("Peers, one thread", _peers())],
@@ -64,10 +68,17 @@ def bench(
         }
         for name in part or PARTS[:3]:
             for title, table in tables[name]():
-                texts.append(f"## {title}\n\n{table}\n")
-                console.print(texts[-1], markup=False, highlight=False, soft_wrap=True)
-                if out is not None:
-                    out.write_text("\n".join(texts), encoding="utf-8")
+                console.print(f"## {title}\n\n{table}\n", markup=False, highlight=False, soft_wrap=True)
+                _write(out, title, f"## {title}\n\n{table}")
+
+
+def _write(out: Path | None, title: str, content: str) -> None:
+    """Put a block into the file, between its markers; the rest of the file stays as it is."""
+    if out is None:
+        return
+    text = out.read_text(encoding="utf-8") if out.exists() else "# Benchmarks\n"
+    with written_whole(out) as draft:
+        draft.write_text(with_block(text, title, content), encoding="utf-8")
 
 
 def _core() -> Iterable[tuple[str, str]]:

@@ -13,6 +13,9 @@ from bemps.cli.failures import plainly
 def report(
     folder: Annotated[Path, typer.Argument(help="the folder that `bemps run --out` wrote")],
     png: Annotated[bool, typer.Option(help="also write every figure as PNG (needs matplotlib)")] = True,
+    band: Annotated[
+        str, typer.Option(help="around the curves: 95 (confidence interval), se (one standard error), or auto")
+    ] = "auto",
     force: Force = False,
 ) -> None:
     """Write FOLDER/report.html: curves, who beats whom, labels saved, calibration, times.
@@ -24,10 +27,11 @@ def report(
     Examples:
       bemps report runs/digits
       bemps report runs/digits --no-png
+      bemps report runs/digits --band 95
     """
     from bemps.report import write_report
 
     console = Console()
     with plainly(), console.status("reading") as status:
-        page = write_report(folder, images=png, progress=status.update, force=force)
+        page = write_report(folder, images=png, band=band, progress=status.update, force=force)
     console.print(f"Report: [bold]{page}[/]", highlight=False, soft_wrap=True)

@@ -3,6 +3,12 @@
   const bar = document.querySelector(".filters");
   const choices = [...bar.querySelectorAll("select")];
   const blocks = [...document.querySelectorAll(".block")];
+  const wide = [...document.querySelectorAll(".table, figure")];
+  const mark = () => {  // measured without the mark, whose own words take room
+    for (const box of wide) box.classList.remove("scrolls");
+    const cut = wide.filter(box => box.scrollWidth > box.clientWidth + 1);
+    for (const box of cut) box.classList.add("scrolls");
+  };
   const show = () => {
     for (const block of blocks)
       block.hidden = choices.some(c => c.name in block.dataset && block.dataset[c.name] !== c.value);
@@ -10,7 +16,10 @@
       const none = section.querySelector(".none");
       if (none) none.hidden = [...section.querySelectorAll(".block")].some(b => !b.hidden);
     }
+    mark();
   };
+  addEventListener("resize", mark);
+  for (const folded of document.querySelectorAll("details")) folded.addEventListener("toggle", mark);
   for (const choice of choices) {
     choice.addEventListener("change", show);
     choice.parentNode.hidden = choice.options.length < 2;

@@ -28,7 +28,12 @@ KIND = "report"  # what the marker of the folder of figures says; its other line
 
 
 def write_report(
-    path: str | os.PathLike[str], *, images: bool = True, progress: Progress | None = None, force: bool = False
+    path: str | os.PathLike[str],
+    *,
+    images: bool = True,
+    band: str = curves.AUTO,
+    progress: Progress | None = None,
+    force: bool = False,
 ) -> Path:
     """Write report.html, and report/*.svg, *.csv and, where matplotlib is installed and `images`, *.png.
 
@@ -38,6 +43,9 @@ def write_report(
         The folder of a run. Files of an earlier report are replaced.
     images
         Whether to write every figure as PNG too.
+    band
+        Around the mean of the learning curves: "95" for the confidence interval, "se" for one standard error, "auto"
+        for "se" where there are fewer than five seeds.
     progress
         Called with what is being done.
     force
@@ -52,7 +60,7 @@ def write_report(
     tell("reading")
     run = read_run(path)
     _check_places(run.path / "report", run.path / "report.html", force)
-    sections = sections_of(run, tell)
+    sections = sections_of(run, tell, band)
     endings = ["svg", "csv", *(["png"] if images and png.available() else [])]
     try:
         _write_files(run.path / "report", sections, endings, tell)
@@ -76,13 +84,13 @@ def _check_places(folder: Path, target: Path, force: bool) -> None:
     check_output(target, force=force or ours)
 
 
-def sections_of(run: RunFolder, tell: Progress) -> list[Section]:
+def sections_of(run: RunFolder, tell: Progress, band: str = curves.AUTO) -> list[Section]:
     """Everything that the data allow."""
     styles = Styles(run.results.contestants)
     found = []
     for part in PARTS:
         tell(part.__module__.rsplit(".", 1)[1].replace("_", " "))
-        section = part(run, styles)
+        section = curves.section(run, styles, band) if part is curves.section else part(run, styles)
         if section is not None:
             found.append(section)
     return found

@@ -65,6 +65,13 @@ class Curve:
         """mean +- t sd / sqrt(S), with t of S - 1 degrees of freedom, round by round."""
         return Mean(self.labels, *interval(self.values[metric], confidence))
 
+    def mean_with_error(self, metric: str) -> Mean:
+        """The mean and one standard error of it to each side, round by round."""
+        values = self.values[metric]
+        mean = values.mean(0)
+        error = values.std(0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.full_like(mean, np.nan)
+        return Mean(self.labels, mean, mean - error, mean + error)
+
 
 @dataclass(frozen=True, eq=False)
 class Results:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bemps.errors import unknown_name
 from bemps.report.blocks import Block, Section, of, stem, where
 from bemps.report.figures import Lines, Series, thinned
 from bemps.report.style import Styles
@@ -13,6 +14,7 @@ from bemps.statistics import (
     METRICS,
     Curve,
     PairTest,
+    Results,
     RunFolder,
     Saving,
     Setting,
@@ -22,16 +24,32 @@ from bemps.statistics import (
 )
 from bemps.statistics.curves import interval
 
-LEAD = "Mean over seeds after every round, with its 95 % confidence band. Point at a curve for the values."
+LEAD = "Mean over seeds after every round, with {band}. Point at a curve for the values."
+AUTO = "auto"
+BANDS = {
+    "95": "its 95 % confidence band",
+    "se": "one standard error to each side (of few seeds a 95 % band would cover the figure; the tables have it)",
+}
+ENOUGH_SEEDS = 5
 DASHED = " The dashed line is the classifier trained on all labels."
 
 
-def section(run: RunFolder, styles: Styles) -> Section:
-    """A block for every setting and metric."""
-    return Section("Learning curves", LEAD + (DASHED if run.full else ""), tuple(_blocks(run, styles)))
+def section(run: RunFolder, styles: Styles, band: str = AUTO) -> Section:
+    """A block for every setting and metric; `band` is a key of BANDS, or AUTO: by the number of seeds."""
+    shown = band_of(run.results) if band == AUTO else band
+    if shown not in BANDS:
+        raise unknown_name("band", band, (AUTO, *BANDS))
+    lead = LEAD.format(band=BANDS[shown]) + (DASHED if run.full else "")
+    return Section("Learning curves", lead, tuple(_blocks(run, styles, shown)))
 
 
-def _blocks(run: RunFolder, styles: Styles) -> Iterator[Block]:
+def band_of(results: Results) -> str:
+    """One standard error where some curve has few seeds, else the 95 % interval."""
+    seeds = [len(curve.seeds) for curves in results.curves.values() for curve in curves.values()]
+    return "se" if 1 < min(seeds) < ENOUGH_SEEDS else "95"
+
+
+def _blocks(run: RunFolder, styles: Styles, band: str) -> Iterator[Block]:
     for setting in run.results.curves:
         for metric in run.results.metrics:
             curves = run.results.with_metric(setting, metric)
@@ -44,7 +62,8 @@ def _blocks(run: RunFolder, styles: Styles) -> Iterator[Block]:
                 saved = savings(curves, metric)
                 tables[f"summary-{name}"] = _summary(run, setting, metric, saved)
                 words = headline(setting, metric, saved)
-            figure = curves_figure(str(setting), curves, metric, styles, run.full.get(_key(setting), {}).get(metric))
+            full = run.full.get(_key(setting), {}).get(metric)
+            figure = curves_figure(str(setting), curves, metric, styles, full, band=band)
             yield Block(
                 where(setting, metric),
                 {f"curves-{name}": figure},
@@ -59,12 +78,12 @@ def _key(setting: Setting) -> str:
 
 
 def curves_figure(
-    title: str, curves: dict[str, Curve], metric: str, styles: Styles, full: float | None = None
+    title: str, curves: dict[str, Curve], metric: str, styles: Styles, full: float | None = None, *, band: str = "95"
 ) -> Lines:
     """Mean curves with bands; a dashed line where the value of the full data is known."""
     series = []
     for name, curve in curves.items():
-        mean = curve.mean(metric)
+        mean = curve.mean_with_error(metric) if band == "se" else curve.mean(metric)
         series.append(Series(name, styles[name], mean.labels, mean.mean, mean.low, mean.high))
     level = None if full is None else ("all labels:", full)
     return Lines(title, "labels", METRICS[metric].title, tuple(series), level)
