@@ -1,9 +1,10 @@
-"""Frozen, fine-tuned and both weighed by the labels: experiments/adapted.py run|table --out FOLDER [--data FOLDER]
+"""Frozen, fine-tuned and both weighed by the labels: experiments/adapted.py run|table|rows --out FOLDER
 
 run    one cell after the other: a set of 2,000 pool items and 800 test items, and random labels of the pool. What is
        there already is not computed again; a cell is written whole or not at all. Seeds from 100 on, with which the
        rule was chosen, have pools and test items of their own.
 table  weighted F1 and log loss of the three, over the draws, with the seconds that one core took
+rows   the same of every cell, as CSV (experiments/results/adapted.csv)
 
 Each cell keeps the answers themselves, so that rules of weighing can be compared without training anything again.
 """
@@ -84,11 +85,11 @@ def drawn(cell: Cell, data: Path) -> Draw:
     return Draw(pool.text.tolist(), codes, test.text.tolist(), truth, int(codes.max()) + 1)
 
 
-def run_cell(cell: Cell, data: Path, cache: Path) -> dict[str, Any]:
+def run_cell(cell: Cell, data: Path, cache: Path, encoder: str) -> dict[str, Any]:
     """The answers of both models, what they said of held-out labels, and the CPU seconds."""
     draw = drawn(cell, data)
     frozen = ContentLaplace(BgeAndWords(str(cache)), first=MEANING)
-    tuned = FineTunedLaplace(cache=cache / "tokens", device="cpu")
+    tuned = FineTunedLaplace(encoder, cache=cache / encoder, device="cpu")
     model = AdaptedText(frozen, tuned)
     model.see_pool(draw.pool)
     frozen.embeddings(draw.pool + draw.test)  # what is encoded once does not count below
@@ -154,6 +155,18 @@ def table(folder: Path, seeds: list[int]) -> str:
     return "\n".join(lines)
 
 
+def rows(folder: Path, seeds: list[int]) -> str:
+    """A line for each cell."""
+    lines = ["dataset,seed,labels,f1_frozen,f1_tuned,f1_both,loss_frozen,loss_tuned,loss_both,share,cpu_seconds"]
+    for cell in sorted(cells(seeds), key=str):
+        if cell.path(folder).exists():
+            three, truth, share, seconds = answers(cell.path(folder))
+            numbers = [measure(probs, truth) for measure in (f1, log_loss) for probs in three.values()]
+            numbers = [f"{value:.4f}" for value in (*numbers, share)]
+            lines.append(",".join([cell.dataset, str(cell.seed), str(cell.labels), *numbers, f"{seconds:.1f}"]))
+    return "\n".join(lines)
+
+
 def _line(what: str, draws: list[tuple[dict[str, Float[Array, "N K"]], Int[Array, " N"], float, float]]) -> str:
     names = ("frozen", "tuned", "both")
     quality = np.array([[f1(three[name], truth) for name in names] for three, truth, _, _ in draws])
@@ -166,11 +179,11 @@ def _line(what: str, draws: list[tuple[dict[str, Float[Array, "N K"]], Int[Array
     return f"| {' | '.join([*cells, *(f'{loss:.3f}' for loss in losses), f'{share:.2f}', f'{seconds:.0f}'])} |"
 
 
-def run(out: Path, data: Path, seeds: list[int]) -> None:
+def run(out: Path, data: Path, seeds: list[int], encoder: str) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for cell in cells(seeds):
         if not cell.path(out).exists():
-            found = run_cell(cell, data, out / "cache")
+            found = run_cell(cell, data, out / "cache", encoder)
             with written_whole(cell.path(out)) as draft:
                 np.savez_compressed(draft, **found)
             sys.stdout.write(f"{cell}\n")
@@ -179,16 +192,17 @@ def run(out: Path, data: Path, seeds: list[int]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=("run", "table"))
+    parser.add_argument("action", choices=("run", "table", "rows"))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--data", type=Path, default=Path("datasets"))
+    parser.add_argument("--encoder", default="minilm", help="what is fine-tuned; another one needs another --out")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     given = parser.parse_args()
-    if given.action == "table":
-        sys.stdout.write(table(given.out, given.seeds) + "\n")
+    if given.action != "run":
+        sys.stdout.write({"table": table, "rows": rows}[given.action](given.out, given.seeds) + "\n")
         return
     with limits(threads=1):
-        run(given.out, given.data, given.seeds)
+        run(given.out, given.data, given.seeds, given.encoder)
 
 
 if __name__ == "__main__":

@@ -158,3 +158,17 @@ def test_recent_vectors_are_computed_once_and_the_oldest_forgotten():
     vectors(["a"])
     assert asked[-1] == "a"
     assert len(vectors._vectors) == 3
+
+
+def test_the_upper_layers_alone_can_learn(tmp_path):
+    model = fitted(quick(top_layers=2, cache=tmp_path))
+    [weights] = model._network.trained_weights()
+    assert {name.split(".")[3] for name in weights if name.startswith("encoder.encoder.layer.")} == {"0", "1"}
+    assert (tmp_path / "hidden").exists()
+    assert model.predict(TEXTS).shape == (4, 24, 3)
+
+
+def test_of_twelve_layers_the_upper_six_learn():
+    assert FineTunedLaplace("bge-small")._network.top_layers == 6
+    assert FineTunedLaplace("bge-small", top_layers=3)._network.top_layers == 3
+    assert FineTunedLaplace("minilm")._network.top_layers is None

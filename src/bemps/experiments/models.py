@@ -212,16 +212,25 @@ def _finetuned(
     )
 
 
-def _finetuned_laplace(pool: Items, cache: Path, *, members: int = 20, epochs: int | None = None) -> Model:
-    return _tuned(pool, cache, members, epochs)
+def _finetuned_laplace(
+    pool: Items, cache: Path, *, members: int = 20, epochs: int | None = None, tuned: str = "minilm"
+) -> Model:
+    model: Model = _tuned(tuned, pool, cache, members, epochs)
+    return model
 
 
 def _adapted(
-    pool: Items, cache: Path, *, members: int = 20, epochs: int | None = None, frozen: str = "bge-words"
+    pool: Items,
+    cache: Path,
+    *,
+    members: int = 20,
+    epochs: int | None = None,
+    frozen: str = "bge-words",
+    tuned: str = "minilm",
 ) -> Model:
     from bemps.members.adapted import AdaptedText
 
-    return AdaptedText(_frozen(frozen, pool, cache, members), _tuned(pool, cache, members, epochs), pool=pool)
+    return AdaptedText(_frozen(frozen, pool, cache, members), _tuned(tuned, pool, cache, members, epochs), pool=pool)
 
 
 def _frozen(name: str, pool: Items, cache: Path, members: int) -> Any:
@@ -239,13 +248,13 @@ def _frozen(name: str, pool: Items, cache: Path, members: int) -> Any:
     return SpectralLaplace(pool, members=members, encode=encode, first=MEANING)
 
 
-def _tuned(pool: Items, cache: Path, members: int, epochs: int | None) -> Any:
+def _tuned(name: str, pool: Items, cache: Path, members: int, epochs: int | None) -> Any:
     try:
         from bemps.members.finetuned import FINE_TUNING, FineTunedLaplace
     except ImportError as cause:
         raise MissingExtra("a fine-tuned text model", "text", cause) from cause
     recipe = None if epochs is None else replace(FINE_TUNING, epochs=epochs)
-    return FineTunedLaplace(members=members, recipe=recipe, pool=pool, cache=cache, device="cpu")
+    return FineTunedLaplace(name, members=members, recipe=recipe, pool=pool, cache=cache, device="cpu")
 
 
 def _mnist_bnn(pool: Items, _: Path, *, members: int = 5, posterior: str = "dropout") -> Model:
