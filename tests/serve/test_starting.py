@@ -350,3 +350,11 @@ def test_an_extra_is_installed_from_where_bemps_came_from(monkeypatch, tmp_path)
     for origin, command in origins.items():
         monkeypatch.setattr(errors, "distribution", lambda _, origin=origin: Distribution(origin))
         assert pip_install("text") == command
+
+
+def test_the_limit_of_an_earlier_release_is_not_taken_for_the_new_one(tmp_path):
+    """Until version 0.1 `stop_below` was a gain in the Brier score; it says nothing about a rise of accuracy."""
+    from bemps.serve.starting import DEFAULTS
+
+    assert "stop_below" not in DEFAULTS
+    assert DEFAULTS["stop_rise"] == 0.01

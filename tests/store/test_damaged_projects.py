@@ -71,7 +71,7 @@ def whole(tmp_path_factory):
             "overlap_share": 0.2,
             "curve": [[1, 0.5]],
         }
-        store.set_all(settings | {"id": "abc", "stop_below": 0.01, "folder": "."})
+        store.set_all(settings | {"id": "abc", "stop_rise": 0.01, "folder": "."})
         for number in range(6):
             store.answer("ann", f"t{number}", "label", "bug", note="n")
             store.answer("bob", f"t{number}", "label", "wish", request=f"request-{number}")

@@ -72,7 +72,7 @@ class Coach:
             history=self.history,
             audit=[name for name in order if name in self.audit],
             encode=self._readable,
-            stop_below=float(self.settings.get("stop_below", STOP_BELOW)),
+            stop_below=float(self.settings.get("stop_rise", STOP_BELOW)),
         )
 
     def encode(self, contents: list[str]) -> Float[Array, "n H"]:

@@ -60,7 +60,7 @@ class Wishes:
 
 
 Rows = tuple[Table, Sequence[str]]  # of a file or folder, and the contents of its items
-DEFAULTS = {"audit_share": 0.1, "overlap_share": 0.0, "seed": 0, "stop_below": 0.01}
+DEFAULTS = {"audit_share": 0.1, "overlap_share": 0.0, "seed": 0, "stop_rise": 0.01}
 
 
 def prepared(where: str, source: Source | None, wishes: Wishes) -> tuple[Store, list[str]]:
@@ -137,7 +137,7 @@ def _new_settings(settings: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]
         "model": None if wishes.model == NO_MODEL else wishes.model,
         "no_model": None if wishes.model is None else wishes.model == NO_MODEL,
         "strategy": wishes.strategy,
-        "stop_below": wishes.stop_below,
+        "stop_rise": wishes.stop_below,
         "seed": wishes.seed,
         "duplicates": wishes.duplicates,
     }

@@ -23,7 +23,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "audit_share": ("a share", _is_share),
     "overlap_share": ("a share", _is_share),
     "seed": ("a whole number", lambda value: type(value) is int and value >= 0),
-    "stop_below": ("a number", lambda value: type(value) in (int, float) and 0 <= value < float("inf")),
+    "stop_rise": ("a number", lambda value: type(value) in (int, float) and 0 <= value < float("inf")),
     "no_model": ("true or false", lambda value: isinstance(value, bool)),
     **dict.fromkeys(("title", "guidelines", "kind", "folder", "id", "model", "strategy"), ("a text", _is_text)),
     **dict.fromkeys(("curve", "stamp", "sources"), ("a list", _is_list)),
