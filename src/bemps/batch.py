@@ -173,6 +173,13 @@ def stands_for(
     return Selection(chosen, scores[chosen].astype(np.float64), clusters)
 
 
+def unit_rows(vectors: Float[Array, "N H"]) -> Float[Array, "N H"]:
+    """Rows scaled to length one, in float64; rows of zeros stay."""
+    rows = vectors.astype(np.float64)
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(norms > 0, norms, 1.0)
+
+
 def spread_out(
     distance_to: Callable[[int], Float[Array, " N"]],
     n: int,

@@ -27,7 +27,7 @@ def laplace_batch(
     estimation_size: int = ESTIMATION_SIZE,
 ) -> Selection:
     """The greedy batch of the current model's own features; `near_ties`: among the smallest margins only."""
-    here, there = _linear(context, l2, temperature, estimation_size)
+    here, there = linear(context, l2, temperature, estimation_size)
     kept = np.arange(context.size)
     if near_ties:
         kept = _smallest_margins(context, max(10 * context.n, int(np.ceil(context.size * _doubt(here.q)))))
@@ -48,7 +48,7 @@ def margin_clusters(
     `margin-km` spreads a batch over all near ties alike. Here those that tell more about the pool pull the centres to
     them; the estimation points weigh as in `ties`.
     """
-    here, there = _linear(context, l2, temperature, estimation_size)
+    here, there = linear(context, l2, temperature, estimation_size)
     kept = _smallest_margins(context, checks.whole(pool, "pool", 1) * context.n)
     gains = laplace.GreedyLaplace(here[kept], there, "log", _balanced(there.q)).scores
     vectors = context.representation()[0][kept]
@@ -132,7 +132,7 @@ def _whitener(
     return laplace.whitener(labelled.astype(np.float64), d, l2=l2, temperature=temperature)
 
 
-def _linear(
+def linear(
     context: Context, l2: float, temperature: float, estimation_size: int
 ) -> tuple[laplace.Linear, laplace.Linear]:
     """Candidates and estimation points in the features of the current model."""

@@ -15,6 +15,7 @@ _HINTS = {
     "surprisal": "surprisal vectors (N, T) of a masked language model",
     "labelled_features": "the labelled items' features (L, H), an empty (0, H) array where nothing is labelled",
     "labelled_embeddings": "the labelled items' embeddings (L, J), an empty (0, J) array where nothing is labelled",
+    "labelled_classes": "the labelled items' classes (L,), whole numbers from 0 on",
     "estimation_features": "the features (M, H) of the estimation pool",
 }
 
@@ -29,6 +30,7 @@ class Context:
     embeddings           (N,J)           of the pretrained backbone (clustering, core-set, TypiClust)
     surprisal            (N,T)           of a masked language model (ALPS)
     labelled_*           (L,...)         the same of the labelled items; labelled_probs (L,K): MAP probabilities
+    labelled_classes     (L,)            the labels, as positions of classes (anchors)
     estimation_features  (M,H)           features of the estimation pool, where that was given
     """
 
@@ -44,6 +46,7 @@ class Context:
     labelled_features: Float[Array, "L H"] | None = None
     labelled_embeddings: Float[Array, "L J"] | None = None
     labelled_probs: Float[Array, "L K"] | None = None
+    labelled_classes: Int[Array, " L"] | None = None
     estimation_features: Float[Array, "M H"] | None = None
 
     def need(self, name: str) -> Array:

@@ -37,6 +37,7 @@ def select(
     labelled_features: ArrayLike | None = None,
     labelled_embeddings: ArrayLike | None = None,
     labelled_probs: ArrayLike | None = None,
+    labelled_classes: ArrayLike | None = None,
     estimation_features: ArrayLike | None = None,
     seed: Seed = 0,
     **options: object,
@@ -76,6 +77,9 @@ def select(
         labelled_embeddings=_like(labelled_embeddings, "labelled_embeddings", own["embeddings"], "embeddings"),
         labelled_probs=_labelled_probs(
             labelled_probs, labelled_embeddings if labelled_features is None else labelled_features, members
+        ),
+        labelled_classes=_labelled_classes(
+            labelled_classes, labelled_features if labelled_embeddings is None else labelled_embeddings
         ),
         estimation_features=_estimation_features(estimation_features, points, own["features"]),
     )
@@ -142,3 +146,17 @@ def _labelled_probs(value: ArrayLike | None, labelled: ArrayLike | None, probs: 
         columns=None if probs is None else probs.shape[2],
     )
     return checks.probabilities(rows[None], "labelled_probs")[0].astype(np.float64) if len(rows) else rows
+
+
+def _labelled_classes(value: ArrayLike | None, labelled: ArrayLike | None) -> Array | None:
+    if value is None:
+        return None
+    codes, rows = np.asarray(value), None if labelled is None else len(np.asarray(labelled))
+    if codes.ndim != 1 or codes.dtype.kind not in "iu" or rows not in (None, len(codes)) or codes.min(initial=0) < 0:
+        raise InputError(
+            "labelled_classes",
+            expected=f"one whole number from 0 on for each of the {'' if rows is None else f'{rows} '}labelled items",
+            got=f"an array of shape {codes.shape} and type {codes.dtype}",
+            fix="Give each label as the position of its class, in the order of the labelled vectors.",
+        )
+    return codes.astype(np.intp)

@@ -8,14 +8,17 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float
 
-from bemps import baselines, batch, checks, closed_form, clusters
+from bemps import baselines, batch, checks, closed_form, clusters, herding
+from bemps.anchors import anchor_margin
 from bemps.batchbald import batchbald
 from bemps.context import ESTIMATION_SIZE, Context
 from bemps.errors import InputError, unknown_name
+from bemps.falcun import falcun
 from bemps.gain import Gain, expected_gain
 from bemps.gain.compat import official_rows, official_scores
 from bemps.gain.joint import brier_half, joint_greedy
 from bemps.gain.quadratic import quadratic_scores
+from bemps.parbals import parbals
 from bemps.scores import ScoreLike, SoftZeroOne, quadratic_root
 from bemps.scores import score as find_score
 from bemps.types import Array, Selection
@@ -190,9 +193,7 @@ def _embedding_km(context: Context) -> Selection:
 
 
 def _alps(context: Context) -> Selection:
-    surprisal = context.need("surprisal").astype(np.float64)
-    norms = np.linalg.norm(surprisal, axis=1, keepdims=True)
-    return clusters.nearest_to_centres(surprisal / np.where(norms > 0, norms, 1), context.n, context.rng)
+    return clusters.nearest_to_centres(batch.unit_rows(context.need("surprisal")), context.n, context.rng)
 
 
 def _margin_km(context: Context, *, pool: int = 10) -> Selection:
@@ -275,6 +276,15 @@ STRATEGIES: dict[str, Entry] = {
         partial(closed_form.laplace_batch, score="log", near_ties=True),
         "corelog-laplace among the smallest margins",
         _LAPLACE,
+    ),
+    "maxherding": Entry(herding.maxherding, "covers the pool by a kernel, greedy; needs no labels", _REPRESENTED),
+    "uncertainty-herding": Entry(
+        herding.uncertainty_herding, "covers the uncertain part of the pool by a kernel, greedy", _REPRESENTED
+    ),
+    "falcun": Entry(falcun, "uncertain items whose predictions differ, drawn one by one"),
+    "parbals": Entry(parbals, "EPIG of a linear head over drawn labels of the batch, greedy", _LAPLACE),
+    "anchor-margin": Entry(
+        anchor_margin, "margin in a window around labelled items of every class", (*_REPRESENTED, "labelled_classes")
     ),
 }
 ALIASES = {"epig": "corelog-topk"}

@@ -20,6 +20,7 @@ def everything(rng, N=60, K=4, H=7, dtype=np.float64):
         "surprisal": np.abs(rng.normal(size=(N, 12))),
         "labelled_features": rng.normal(size=(10, H)),
         "labelled_embeddings": rng.normal(size=(10, 5)),
+        "labelled_classes": np.arange(10) % K,
     }
 
 
@@ -41,7 +42,9 @@ def test_a_strategy_gives_n_different_items_and_the_same_for_a_seed(name, n, dty
 @pytest.mark.parametrize("name", NAMES)
 def test_a_strategy_survives_equal_rows_and_members_that_agree(name):
     rng = np.random.default_rng(0)
-    given = {key: np.repeat(value[..., :1, :], 20, axis=-2) for key, value in everything(rng).items()}
+    items = {key: value for key, value in everything(rng).items() if key != "labelled_classes"}
+    given = {key: np.repeat(value[..., :1, :], 20, axis=-2) for key, value in items.items()}
+    given["labelled_classes"] = np.zeros(20, int)
     assert len(set(bemps.select(n=6, strategy=name, **given).indices.tolist())) == 6
     given["probs"] = np.repeat(given["probs"][:1], 5, axis=0)
     if find(name).disagreement:
@@ -49,6 +52,33 @@ def test_a_strategy_survives_equal_rows_and_members_that_agree(name):
             bemps.select(n=6, strategy=name, **given)
     else:
         assert len(set(bemps.select(n=6, strategy=name, **given).indices.tolist())) == 6
+
+
+def one_member(given):
+    return {**given, "probs": given["probs"][:1]}
+
+
+def vectors_of_zeros(given):
+    return {key: value if key in ("probs", "labelled_classes") else np.zeros_like(value) for key, value in given.items()}
+
+
+def certain(given):
+    return {**given, "probs": np.broadcast_to(np.eye(4)[0], given["probs"].shape).copy()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("change", [one_member, vectors_of_zeros, certain])
+@pytest.mark.parametrize("n", [1, 9, 60])
+def test_a_strategy_gives_numbers_where_there_is_little_to_tell_items_apart(name, change, n):
+    given = change(everything(np.random.default_rng(7)))
+    if find(name).disagreement and change is not vectors_of_zeros and n < 60:
+        with pytest.raises(bemps.InputError, match="member"):
+            bemps.select(n=n, strategy=name, **given)
+        return
+    first, again = (bemps.select(n=n, strategy=name, seed=2, **given) for _ in range(2))
+    assert len(set(first.indices.tolist())) == n
+    assert first.indices.tolist() == again.indices.tolist()
+    assert not np.isnan(first.scores).any()
 
 
 @pytest.mark.parametrize(
@@ -89,7 +119,7 @@ def test_names_of_the_design_are_there():
         *("random", "least-confidence", "margin", "entropy", "bald", "batchbald", "mocu", "wmocu", "smocu", "badge"),
         *("alps", "bert-km", "coreset", "typiclust", "margin-km", "coremse", "corelog", "coremse-topk"),
         *("corelog-topk", "coremse-km", "corelog-km", "coremse-joint", "coremse-laplace", "corelog-laplace"),
-        *("corelog-laplace-margin", "epig"),
+        *("corelog-laplace-margin", "epig", "maxherding", "uncertainty-herding", "falcun", "parbals", "anchor-margin"),
     }
     assert wanted <= set(bemps.strategies())
 

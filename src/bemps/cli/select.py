@@ -51,6 +51,7 @@ def select(
     labelled_features: Given = None,
     labelled_embeddings: Given = None,
     labelled_probs: Given = None,
+    labelled_classes: Given = None,
     estimation_features: Given = None,
     option: Annotated[
         list[str] | None, typer.Option("--option", "-o", help="the strategy's own, e.g. -o T=0.3 (repeatable)")
@@ -77,10 +78,11 @@ def select(
       weights (E,)                 probability of each member
       estimation (E, M, K)         the same members' predictions at the items whose accuracy matters
       features (N, H)              of the current model: badge, *-km, *-laplace
-      embeddings (N, H)            of a pretrained model: bert-km, margin-km, coreset, typiclust
+      embeddings (N, H)            of a pretrained model: bert-km, margin-km, coreset, typiclust, *herding
       surprisal (N, T)             of a masked language model: alps
       ids (N,)                     in a .npz: names of the items, as text; else --ids FILE
-      labelled_features (L, H), labelled_embeddings (L, H), labelled_probs (L, K), estimation_features (M, H)
+      labelled_features (L, H), labelled_embeddings (L, H), labelled_probs (L, K), labelled_classes (L,),
+      estimation_features (M, H)
 
     \b
     Examples:
@@ -100,6 +102,7 @@ def select(
         "labelled_features": labelled_features,
         "labelled_embeddings": labelled_embeddings,
         "labelled_probs": labelled_probs,
+        "labelled_classes": labelled_classes,
         "estimation_features": estimation_features,
     }
     with plainly():

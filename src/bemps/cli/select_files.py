@@ -24,6 +24,7 @@ ARRAYS = (
     "labelled_features",
     "labelled_embeddings",
     "labelled_probs",
+    "labelled_classes",
     "estimation_features",
 )
 ITEM_AXIS = {"probs": 1, "features": 0, "embeddings": 0, "surprisal": 0}  # of the arrays that have a row for each item

@@ -110,7 +110,7 @@ class Knowledge:
 
     def bring(self, needs: tuple[str, ...], candidates: Rows, points: Int[Array, " M"]) -> dict[str, Array]:
         """The fields of a Context that a strategy needs beside the members' predictions."""
-        labelled, _ = self._pool.labelled()
+        labelled, codes = self._pool.labelled()
         members = self.most_probable if "map" in needs else partial(_first, self.members)
         sources: dict[str, tuple[Callable[[Rows], Array], Rows]] = {
             "features": (self.features, candidates),
@@ -119,6 +119,7 @@ class Knowledge:
             "labelled_features": (self.features, labelled),
             "labelled_embeddings": (self.embeddings, labelled),
             "labelled_probs": (self.most_probable, labelled),
+            "labelled_classes": (lambda _: codes, labelled),
             "estimation": (members, points),
             "estimation_features": (self.features, points),
         }
