@@ -9,7 +9,7 @@ import numpy as np
 from bemps.report.figures import Figure, Lines, Matrix, Panel, Points, span
 from bemps.report.svg_points import colour_of
 
-MARKS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "wedge": "v"}
+MARKS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "wedge": "v", "hexagon": "H"}
 RESOLUTION = 160
 
 

@@ -11,15 +11,16 @@ from zlib import crc32
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 GREY = "#808080"
-DASHES = ("", "7 3", "2 3", "9 3 2 3", "14 5")
-MARKS = ("circle", "square", "triangle", "diamond", "wedge")
+DASHES = ("", "7 3", "2 3", "9 3 2 3", "14 5", "5 2 1 2 1 2")
+MARKS = ("circle", "square", "triangle", "diamond", "wedge", "hexagon")
 SLOTS = len(COLOURS) * len(DASHES)
 ORDER = (
     *("coremse", "corelog", "margin", "badge", "corelog-ties", "bald"),
     *("coremse-laplace", "corelog-laplace", "entropy", "alps", "mocu", "coremse-km"),
     *("coremse-joint", "corelog-laplace-margin", "margin-km", "bert-km", "smocu", "corelog-km"),
     *("coremse-topk", "corelog-topk", "least-confidence", "coreset", "typiclust", "batchbald"),
-    *("coremse-laplace-margin", "wmocu", "gain", "corelog-margin-km"),
+    *("coremse-laplace-margin", "wmocu", "gain", "corelog-margin-km", "uncertainty-herding", "parbals"),
+    *("maxherding", "falcun", "anchor-margin"),
 )
 
 
