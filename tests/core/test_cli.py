@@ -214,11 +214,24 @@ def test_select_on_a_full_disk_leaves_no_file(files, small_disk, kilobytes):
 def test_select_without_a_model_yet(files):
     folder, _ = files
     np.savez(folder / "cold.npz", embeddings=np.random.default_rng(0).normal(size=(20, 3)))
-    for strategy in ("typiclust", "coreset"):
+    for strategy in ("typiclust", "coreset", "maxherding"):
         out = folder / f"{strategy}.json"
         result = run(app, ["select", str(folder / "cold.npz"), "-n", "3", "--strategy", strategy, "--out", str(out)])
         assert result.exit_code == 0, result.output
         assert np.isfinite(json.loads(out.read_text())["scores"]).all()
+
+
+def test_select_takes_the_classes_of_labelled_items(files):
+    folder, arrays = files
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(arrays["probs"].shape[1], 3))
+    np.savez(folder / "known.npz", probs=arrays["probs"], embeddings=vectors, labelled_embeddings=vectors[:4] + 0.1)
+    np.save(folder / "classes.npy", np.array([0, 0, 1, 1]))
+    command = ["select", str(folder / "known.npz"), "-n", "3", "--strategy", "anchor-margin"]
+    result = run(app, [*command, "--labelled-classes", str(folder / "classes.npy")])
+    assert result.exit_code == 0, result.output
+    assert len(result.stdout.splitlines()) == 4
+    assert "labelled_classes" in run(app, command).stderr
 
 
 def test_demo_is_a_grid_with_its_report(tmp_path):

@@ -59,7 +59,9 @@ def one_member(given):
 
 
 def vectors_of_zeros(given):
-    return {key: value if key in ("probs", "labelled_classes") else np.zeros_like(value) for key, value in given.items()}
+    return {
+        key: value if key in ("probs", "labelled_classes") else np.zeros_like(value) for key, value in given.items()
+    }
 
 
 def certain(given):
