@@ -10,8 +10,6 @@ from bemps.batch import unit_rows
 from bemps.gain.laplace import curvature
 from making import predictions
 
-RULES = ["maxherding", "uncertainty-herding", "falcun", "parbals", "anchor-margin"]
-
 
 @pytest.fixture
 def pool():
@@ -117,8 +115,8 @@ def test_parbals_is_its_definition(draws, K):
     known = predictions(rng, 1, 6, K)[0]
     points, points_q = rng.normal(size=(20, 5)), predictions(rng, 1, 20, K)[0]
     chosen = bemps.select(
-        q[None], 6, "parbals", features=h, labelled_features=labelled, labelled_probs=known, seed=3, draws=draws, l2=2.0,
-        estimation=points_q[None], estimation_features=points,
+        q[None], 6, "parbals", features=h, labelled_features=labelled, labelled_probs=known, seed=3,
+        draws=draws, l2=2.0, estimation=points_q[None], estimation_features=points,
     )  # fmt: skip
     precision = labelled.T @ np.diag(curvature(known)) @ labelled + 2.0 * np.eye(5)
     uniforms = np.random.default_rng(3)
