@@ -9,7 +9,8 @@ N candidates, K classes; q = sum_e w_e p_e. Everything happens among the N x K p
 The next pick is drawn with chance proportional to r_n^gamma. Early picks are the uncertain ones; as every d near them
 falls, what predicts otherwise gains. gamma = 0 is a random choice, a large gamma takes the largest r.
 
-Where all d are equal the second term is zero; where all r are zero the draw is uniform.
+This is the authors' public code with its setting `distance_unc_norm`, which rescales d before the first pick too;
+scikit-activeml documents (2 u)^gamma for that pick. Where all d are equal the second term is zero; where all r are zero the draw is uniform.
 """
 
 import numpy as np

@@ -19,8 +19,9 @@ identity over classes (`gain.laplace`), and a drawn label y at a pick x is one s
 So q, c and d are those of the draw. `corelog-laplace` keeps q as it is: labels move its covariances and never its
 predictions.
 
-Where else this departs from the paper: a label is drawn when its item is picked, from q given the labels drawn before,
-which gives the same distribution as labels of one sampled model. Candidates are the max(1,000, 20 B) of largest EPIG
+Where else this departs from the paper: a label is drawn when its item is picked, from q given the labels drawn before;
+the authors' code takes the most probable label under one sampled model, drawn once for the batch. q is that of the
+mean logits, without their variance. Candidates are the max(1,000, 20 B) of largest EPIG
 by themselves (option `candidates`), fewer where R arrays of N x (N + M) exceed the memory limit. Equal values: the
 first.
 """
