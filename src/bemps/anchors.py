@@ -11,9 +11,9 @@ All classes have as many anchors, so a class of which there are few items has as
 one. `anchor-margin` asks for the smallest margins of the window.
 
 Where this departs from the authors' code: `anchors` and `neighbours` are its settings (10 there for one model, else 50
-anchors), but its window is 10,000 and here 1,000. Neighbours are exact, not from an approximate index. A window that is smaller than
-the batch is filled up with the candidates most like all anchors on average. With nothing labelled the window is
-the whole pool.
+anchors), but its window is 10,000 and here 1,000. Neighbours are exact, not from an approximate index.
+A window that is smaller than the batch is filled up with the candidates most like all anchors on average. With nothing
+labelled the window is the whole pool.
 """
 
 import numpy as np

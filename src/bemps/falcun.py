@@ -10,7 +10,9 @@ The next pick is drawn with chance proportional to r_n^gamma. Early picks are th
 falls, what predicts otherwise gains. gamma = 0 is a random choice, a large gamma takes the largest r.
 
 This is the authors' public code with its setting `distance_unc_norm`, which rescales d before the first pick too;
-scikit-activeml documents (2 u)^gamma for that pick. Where all d are equal the second term is zero; where all r are zero the draw is uniform.
+scikit-activeml documents (2 u)^gamma for that pick.
+
+Where all d are equal the second term is zero; where all r are zero the draw is uniform.
 """
 
 import numpy as np
