@@ -24,6 +24,8 @@ from bemps.exchange.importing import import_labels
 from bemps.experiments import config_of, read_toml
 from bemps.experiments.runner import run
 from bemps.experiments.workers import Done
+from bemps.learner import ActiveLearner
+from bemps.members import SklearnEnsemble, tfidf_classifier
 from bemps.members.from_file import FromFile
 from bemps.report import write_report
 from bemps.store import Item, Said, open_store
@@ -320,6 +322,32 @@ def read_report(folder: Path) -> None:
     write_report(folder, images=False)
 
 
+# -- projects and saved learners --------------------------------------------------------------------------------------
+
+
+def project_files() -> Files:
+    return {"p.bemps": project_bytes()}
+
+
+def read_project(folder: Path) -> None:
+    with open_store(folder / "p.bemps") as store:
+        export_labels(store, folder / "labels.csv")
+
+
+@cache
+def learner_files() -> Files:
+    texts = [f"{['good', 'bad'][i % 2]} film {i % 5}" for i in range(12)]
+    learner = ActiveLearner(SklearnEnsemble(tfidf_classifier(), members=2), texts, classes=["a", "b"])
+    learner.tell({str(i): "ab"[i % 2] for i in range(6)})
+    with temporary_folder() as folder:
+        learner.save(folder / "saved")
+        return folder_files(folder / "saved")
+
+
+def read_learner(folder: Path) -> None:
+    ActiveLearner.load(folder).ask(2)
+
+
 READERS: dict[str, Reader] = {
     "csv": Reader(csv_files, partial(read_items, "items.csv"), 2),
     "jsonl": Reader(jsonl_files, partial(read_items, "items.jsonl"), 2),
@@ -332,4 +360,6 @@ READERS: dict[str, Reader] = {
     "ids": Reader(ids_files, read_chosen_ids),
     "toml": Reader(toml_files, read_settings, 2),
     "report": Reader(report_files, read_report, 0.5),
+    "project": Reader(project_files, read_project, 0.5),  # more of them in tests/store/test_damaged_projects.py
+    "learner": Reader(learner_files, read_learner, 0.5),  # more of them in tests/learner/test_hostile_folders.py
 }
