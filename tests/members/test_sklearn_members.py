@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -173,3 +174,17 @@ def test_what_is_no_forest_is_refused():
     for estimator in (GradientBoostingClassifier(), DummyClassifier()):
         with pytest.raises(InputError, match="SklearnEnsemble"):
             fitted(ForestMembers(estimator))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SklearnEnsemble(LogisticRegression(C="much"), members=2),
+        SklearnEnsemble(make_pipeline(TfidfVectorizer(ngram_range=([1], 2)), LogisticRegression()), members=2),
+        SklearnEnsemble(make_pipeline(TfidfVectorizer(token_pattern="(*"), LogisticRegression()), members=2),
+        ForestMembers(RandomForestClassifier(max_depth="deep")),
+    ],
+)
+def test_an_estimator_that_cannot_be_fitted_is_refused_in_a_sentence(model):
+    with pytest.raises(InputError, match="settings and items that it can be fitted with"):
+        model.fit(["a b", "b c", "c d", "d e"], np.array([0, 1, 0, 1]), ["x", "y"], np.random.default_rng(0))

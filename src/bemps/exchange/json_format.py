@@ -17,7 +17,7 @@ T = TypeVar("T")
 COLUMNS = "columns"  # the key of the columns of the user's file
 Object = dict[str, Any]
 KINDS: dict[type, str] = {dict: "an object {...}", list: "a list [...]", str: "a text"}
-Said = dict[str, str | None]
+Said = dict[str, Any]  # as a file has it: `entry_of` checks the values
 
 
 @dataclass(frozen=True)

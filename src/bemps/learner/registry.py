@@ -115,8 +115,8 @@ BEMPS: dict[str, Entry] = {
     "TextClassifier": Entry(
         _M + "text",
         _TRAINING | {"name": TEXT, "recipe": NOTHING | _made("TrainingRecipe"), "head": TEXT | NOTHING,
-                     "dropout": NUMBER | NOTHING, "top_layers": WHOLE | NOTHING, "cache": CACHE, "max_length": COUNT,
-                     "batch_size": COUNT, "checkpoints": DROPPED, "pool": ITEMS | NOTHING, "progress": DROPPED},
+                     "dropout": NUMBER | NOTHING, "top_layers": WHOLE | NOTHING, "learn_words": FLAG, "cache": CACHE,
+                     "max_length": COUNT, "batch_size": COUNT, "checkpoints": DROPPED, "pool": ITEMS | NOTHING, "progress": DROPPED},
     ),
     "ImageClassifier": Entry(
         _M + "vision",

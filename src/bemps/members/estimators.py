@@ -1,5 +1,6 @@
 """Handling scikit-learn estimators: seeded copies, sample weights, pipelines, silence."""
 
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bemps.errors import InputError
+from bemps.errors import BempsError, InputError
 
 
 @contextmanager
@@ -16,6 +17,22 @@ def quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+@contextmanager
+def fitting(estimator: Any) -> Iterator[None]:
+    """Tell in a sentence that an estimator cannot be fitted: its settings, or the items, are not what it takes."""
+    try:
+        yield
+    except BempsError:
+        raise
+    except (TypeError, ValueError, AttributeError, re.error) as error:
+        raise InputError(
+            f"estimator {type(last_step(estimator)).__name__}",
+            expected="settings and items that it can be fitted with",
+            got=f"{type(error).__name__}: {' '.join(str(error).split())[:200]}",
+            fix="Correct its arguments, or pass the items that it takes.",
+        ) from error
 
 
 def last_step(estimator: Any) -> Any:

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 
 from bemps.errors import InputError
 from bemps.members.base import Items, NotFitted, check_labelled, check_probs, count
-from bemps.members.estimators import last_step, quiet, seeded_clone
+from bemps.members.estimators import fitting, last_step, quiet, seeded_clone
 from bemps.members.posterior import smoothed
 from bemps.types import Array
 
@@ -33,7 +33,7 @@ class ForestMembers:
         labels = check_labelled(items, labels, classes)
         _require_forest(last_step(self.forest))
         fitted = seeded_clone(self.forest, rng)
-        with quiet():
+        with quiet(), fitting(fitted):
             fitted.fit(items, labels)
         self.fitted_, self.codes_ = fitted, np.asarray(fitted.classes_)
         self.K_, self.labels_ = len(classes), len(labels)

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 
 from bemps.errors import InputError
 from bemps.members.base import Items, NotFitted, check_probs, count, fit_members, take
-from bemps.members.estimators import quiet, require_probabilities, seeded_clone, weight_argument
+from bemps.members.estimators import fitting, quiet, require_probabilities, seeded_clone, weight_argument
 from bemps.members.posterior import (
     RESAMPLERS,
     at_temperature,
@@ -142,6 +142,6 @@ def _fit_member(estimator: Any, items: Items, labels: Int[Array, " L"], weights:
     if len(codes) == 1:
         return Member(None, codes, len(labels))
     arguments = {} if weights is None else {str(weight_argument(estimator)): weights}
-    with quiet():
+    with quiet(), fitting(estimator):
         estimator.fit(items, labels, **arguments)
     return Member(estimator, np.asarray(estimator.classes_), len(labels))
