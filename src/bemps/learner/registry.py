@@ -116,7 +116,8 @@ BEMPS: dict[str, Entry] = {
         _M + "text",
         _TRAINING | {"name": TEXT, "recipe": NOTHING | _made("TrainingRecipe"), "head": TEXT | NOTHING,
                      "dropout": NUMBER | NOTHING, "top_layers": WHOLE | NOTHING, "learn_words": FLAG, "cache": CACHE,
-                     "max_length": COUNT, "batch_size": COUNT, "checkpoints": DROPPED, "pool": ITEMS | NOTHING, "progress": DROPPED},
+                     "max_length": COUNT, "batch_size": COUNT, "checkpoints": DROPPED, "pool": ITEMS | NOTHING,
+                     "progress": DROPPED},
     ),
     "ImageClassifier": Entry(
         _M + "vision",
@@ -156,8 +157,8 @@ BEMPS: dict[str, Entry] = {
     ),
     "TrainingRecipe": Entry(
         _M + "training",
-        {"learning_rate": NUMBER, "epochs": COUNT, "patience": COUNT | NOTHING, "optimiser": TEXT, "betas": NUMBERS,
-         "weight_decay": NUMBER, "clip": NUMBER | NOTHING, "decay": TEXT, "warm_up": NUMBER},
+        {"learning_rate": NUMBER, "head_rate": NUMBER | NOTHING, "epochs": COUNT, "patience": COUNT | NOTHING, "optimiser": TEXT,
+         "betas": NUMBERS, "weight_decay": NUMBER, "clip": NUMBER | NOTHING, "decay": TEXT, "warm_up": NUMBER},
         name="Recipe",
     ),
     "Fixed": Entry(_M + "splits", {"items": ITEMS, "labels": ARRAY}),
