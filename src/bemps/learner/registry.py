@@ -157,8 +157,9 @@ BEMPS: dict[str, Entry] = {
     ),
     "TrainingRecipe": Entry(
         _M + "training",
-        {"learning_rate": NUMBER, "head_rate": NUMBER | NOTHING, "epochs": COUNT, "patience": COUNT | NOTHING, "optimiser": TEXT,
-         "betas": NUMBERS, "weight_decay": NUMBER, "clip": NUMBER | NOTHING, "decay": TEXT, "warm_up": NUMBER},
+        {"learning_rate": NUMBER, "head_rate": NUMBER | NOTHING, "epochs": COUNT, "patience": COUNT | NOTHING,
+         "optimiser": TEXT, "betas": NUMBERS, "weight_decay": NUMBER, "clip": NUMBER | NOTHING, "decay": TEXT,
+         "warm_up": NUMBER},
         name="Recipe",
     ),
     "Fixed": Entry(_M + "splits", {"items": ITEMS, "labels": ARRAY}),
