@@ -142,7 +142,8 @@ class Project:
     def learner(self, audit: bool = False) -> ActiveLearner:
         """An active learner with the project's items and labels; audit items are in it only when asked for.
 
-        What it is told stays with it: `tell` of the project is what is saved.
+        What it is told stays with it: `tell` of the project is what is saved. What others have in hand at this moment
+        is not asked; `learner.exclude([])` asks for it again.
         """
         settings, held_out = self.settings, frozenset() if audit else self.store.audit()
         items = [item for item in self.store.items() if item.id not in held_out]
@@ -160,6 +161,8 @@ class Project:
         answers = {id: answer for id, answer in self.store.current().items() if id not in held_out}
         learner.tell({id: answer.label for id, answer in answers.items() if answer.label is not None})
         learner.skip([id for id, answer in answers.items() if answer.label is None and answer.kind != NOTE])
+        others = {id for id, who in self.store.leases().items() if who - {WHO}}
+        learner.exclude([item.id for item in items if item.id in others])
         return learner
 
     def predictions(self, audit: bool = False) -> Iterator[Predicted]:

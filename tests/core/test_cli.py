@@ -245,3 +245,24 @@ def test_demo_is_a_grid_with_its_report(tmp_path):
     assert (first[0], last[0]) == (20, 80)
     assert all(after > before for before, after in zip(first[1:], last[1:], strict=True))
     assert len(set(first[1:])) == 1  # the same initial labels
+
+
+def test_select_without_a_strategy_takes_margin_or_margin_km(files):
+    folder, arrays = files
+    for extra, wanted in (
+        ([], bemps.select(arrays["probs"], 5, "margin")),
+        (["--features", str(folder / "features.npy")], None),
+    ):
+        result = run(app, ["select", str(folder / "probs.npy"), "-n", "5", *extra])
+        assert result.exit_code == 0, result.output
+        if wanted is None:
+            wanted = bemps.select(arrays["probs"], 5, "margin-km", features=arrays["features"])
+        assert [int(line.split(",")[1]) for line in result.stdout.splitlines()[1:]] == wanted.indices.tolist()
+
+
+def test_select_refuses_one_member_where_members_are_compared(tmp_path):
+    np.save(tmp_path / "one.npy", np.random.default_rng(0).dirichlet(np.ones(3), size=(1, 30)))
+    result = run(app, ["select", str(tmp_path / "one.npy"), "-n", "5", "--strategy", "coremse"])
+    assert result.exit_code == 2
+    assert "two members or more" in " ".join(result.output.split())
+    assert run(app, ["select", str(tmp_path / "one.npy"), "-n", "5"]).exit_code == 0

@@ -158,3 +158,17 @@ def test_an_empty_project_has_nothing_to_learn_from(tmp_path):
         assert isinstance(project, Project)
         with pytest.raises(InputError, match="items to learn from"):
             project.learner()
+
+
+def test_the_learner_does_not_ask_for_what_others_have_in_hand(project):
+    project.tell({"t1": "wish", "t6": "bug"})
+    before = project.learner().ask(5)
+    held = project.store.lease("ann", before.items[:3], 3, 600)
+    assert held
+    learner = project.learner()
+    after = learner.ask(5)
+    assert not set(after.items) & set(held)
+    contents = [item.content for item in project.items()]
+    assert np.array_equal(learner.predict(contents), project.learner().predict(contents))
+    project.store.release("ann")
+    assert project.learner().ask(5) == before

@@ -15,10 +15,11 @@ from bemps.gain.logarithmic import LogKernel
 from bemps.gain.posterior import mean_prediction, mutual_information
 from bemps.gain.quadratic import QuadraticGain, member_form, quadratic_gain
 from bemps.limits import current_limits, map_blocks, slices
-from bemps.scores import Log, Score, ScoreLike, quadratic_root
+from bemps.scores import Custom, Log, Score, ScoreLike, check_convexity, quadratic_root
 from bemps.scores import score as find_score
 from bemps.types import Array
 
+CONVEXITY_PAIRS = 1_000  # at which a score of the user's own is looked at before its gains are computed
 Gain = QuadraticGain | BlockedGain
 """The expected gain of every candidate: `.scores`, `.standard_error`, `.matrix()`, `.vectors`, `.rows(indices)`.
 
@@ -40,6 +41,8 @@ def expected_gain(
     score               a name (`bemps.scores.SCORES`), an object with a convex G(p), or such a function
     weights             (E,) p(theta|L), uniform if None
     estimation_weights  (M,) importance of each estimation point, for a target distribution other than the pool's
+
+    A gain is how far the members' predictions would move: of one member, or of members that agree, it is exactly 0.
     """
     candidates = checks.probabilities(probs)
     points = candidates if estimation is None else checks.probabilities(estimation, "estimation")
@@ -52,6 +55,8 @@ def expected_gain(
         return quadratic_gain(candidates, points, root, w, v)
     if isinstance(chosen, Log):
         return BlockedGain(LogKernel(candidates, points, w), v)
+    if isinstance(chosen, Custom):
+        check_convexity(chosen, points.shape[2], pairs=CONVEXITY_PAIRS)
     return BlockedGain(GeneralKernel(candidates, points, chosen.G, w), v)
 
 
@@ -72,7 +77,10 @@ def remaining_gain(
     weights: ArrayLike | None = None,
     estimation_weights: ArrayLike | None = None,
 ) -> float:
-    """Q_S(L): what could still be gained if the true member were known; no batch can gain more on the same pool."""
+    """Q_S(L): what could still be gained if the true member were known; no batch can gain more on the same pool.
+
+    Of one member, or of members that agree, it is exactly 0, which says nothing about the truth.
+    """
     points = checks.probabilities(estimation, "estimation")
     w, (points,) = checks.weighted_members(weights, points)
     v = checks.distribution(estimation_weights, points.shape[1], "estimation_weights")

@@ -242,15 +242,21 @@ class ActiveLearner:
 
     def _batch(self, n: int) -> Batch:
         """The batch of n in the present state, chosen once."""
-        state = self.pool.version, self.pool.excluded, self.strategy, str(self.options)
+        state = self._state()
         if self._batches[0] != state:
             self._batches = state, {}
-        open_one = self.asked if self.asked_at == self.pool.version else None
-        if open_one is not None and len(open_one) == n and not self.pool.excluded.intersection(open_one.items):
-            return open_one
         if n not in self._batches[1]:
             self._batches[1][n] = choose_batch(self, n)
         return self._batches[1][n]
+
+    def _state(self) -> tuple[object, ...]:
+        """What decides a batch beside its size."""
+        return self.pool.version, self.pool.excluded, self.strategy, str(self.options)
+
+    def reopen(self) -> None:
+        """Take the batch that was asked before this learner was saved for what it was: the one that comes next."""
+        if self.asked is not None and self.asked_at == self.pool.version:
+            self._batches = self._state(), {len(self.asked): self.asked}
 
     def _differ(self) -> bool:
         """Whether there are members to compare; a rule that looks at no gain works with one."""

@@ -222,6 +222,7 @@ def _restore(learner: "ActiveLearner", fields: Fields, classes: list[str]) -> No
     learner.agreement = fields.numbers("agreement")
     learner.last_classes = fields.codes("last_classes", len(learner.estimation_rows()), len(classes))
     learner.last_classes_at = fields.whole("last_classes_at", -1)
+    learner.reopen()
 
 
 def _batch(fields: Fields, learner: "ActiveLearner") -> Batch:

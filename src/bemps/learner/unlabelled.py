@@ -35,7 +35,7 @@ def unlabelled_vectors(items: Items, rng: np.random.Generator) -> Float[Array, "
     if hasattr(items, "tocsr"):
         return _of_sparse(items, rng)
     if hasattr(items, "columns"):
-        return _of_columns([np.asarray(_column(items, i)) for i in range(cast(Any, items).shape[1])], count(items))
+        return _of_frame(items)
     if isinstance(items, Images):
         return items.load(size=SMALL).reshape(len(items), -1) / 255.0
     if can_be_vectors(items):
@@ -48,6 +48,13 @@ def unlabelled_vectors(items: Items, rng: np.random.Generator) -> Float[Array, "
         got=f"a list of {type(items[0]).__name__}",
         fix="Use cold_start='random' and a strategy without embeddings, or a model with `embeddings`.",
     )
+
+
+def _of_frame(items: Any) -> Float[Array, "N H"]:
+    columns = [np.asarray(_column(items, i)) for i in range(items.shape[1])]
+    if columns and all(column.dtype.kind in "fiub" for column in columns):
+        return _of_array(np.column_stack(columns))
+    return _of_columns(columns, count(items))
 
 
 def _column(items: Any, position: int) -> Any:

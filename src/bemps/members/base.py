@@ -31,7 +31,7 @@ class Frame(Protocol):
 
 
 # Rows of an array (vectors, images, ids), of a table, or texts.
-Items = Array | Sequence[str] | Frame
+Items = Array | Sequence[Any] | Frame
 T = TypeVar("T")
 
 LARGEST = 1e100  # of a vector: squares of larger numbers overflow

@@ -59,8 +59,18 @@ def require_probabilities(estimator: Any) -> None:
         "estimator",
         expected="a scikit-learn classifier with predict_proba",
         got=repr(estimator)[:80],
-        fix="Wrap it in sklearn.calibration.CalibratedClassifierCV, or choose one with probabilities.",
+        fix=_probabilities_for(estimator),
     )
+
+
+def _probabilities_for(estimator: Any) -> str:
+    from sklearn.base import is_regressor
+
+    if isinstance(estimator, type):
+        return f"Make one: {estimator.__name__}()."
+    if hasattr(estimator, "get_params") and is_regressor(estimator):
+        return "It predicts numbers; choose a classifier, such as LogisticRegression."
+    return "Wrap it in sklearn.calibration.CalibratedClassifierCV, or choose one with probabilities."
 
 
 def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:

@@ -41,6 +41,7 @@ class SpectralLogistic:
     """
 
     l2 = L2
+    members: int = 1
 
     def __init__(
         self,
