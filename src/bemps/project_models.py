@@ -33,6 +33,7 @@ from bemps.content_models import (
 from bemps.errors import pip_install, unknown_name
 from bemps.members import Items, Model
 from bemps.members.text_views import MEANING
+from bemps.selection import FEW_CLASSES
 
 Progress = Callable[[str, int, int], None]
 
@@ -117,7 +118,6 @@ MODELS = {  # vectors, head
     "efficientnet-heads": ("efficientnet", "networks"),
     "pixels": ("pixels", "laplace"),
 }
-FEW_CLASSES = 10
 AUTO = {"text": ("minilm-words", "tfidf"), "image": ("efficientnet", "pixels")}  # the best, and what works without
 BY_KIND = {kind: tuple(name for name, (made, _) in MODELS.items() if VECTORS[made].kind == kind) for kind in AUTO}
 

@@ -10,17 +10,21 @@ from bemps.strategies import Strategy, run
 from bemps.types import Array, Seed, Selection
 
 AUTO = "auto"
+FEW_CLASSES = 10  # with more, margin-km was ahead of corelog-ties (docs/results-comparison.md)
 
 
-def automatic(*, probs: bool, vectors: bool) -> str:
+def automatic(*, probs: bool, vectors: bool, labelled: bool = False, classes: int = 0) -> str:
     """The strategy that "auto" means, by what is there to choose with.
 
-    With vectors of the items `margin-km`: near ties, spread by k-means. With probabilities alone `margin`. Both need
-    one member only, and are ahead of random and of `coremse` in the project's own comparisons (docs/recipes.md,
-    "What auto takes"). Without probabilities `typiclust`.
+    With vectors of candidates and of labelled items, and few classes, `corelog-ties`: near ties, chosen together by
+    closed-form CoreLog. With vectors of the candidates `margin-km`: near ties, spread by k-means. With probabilities
+    alone `margin`. All need one member only, and are ahead of random and of `coremse` in the project's own comparisons
+    (docs/recipes.md, "What auto takes"). Without probabilities `typiclust`.
     """
     if not probs:
         return "typiclust"
+    if vectors and labelled and classes <= FEW_CLASSES:
+        return "corelog-ties"
     return "margin-km" if vectors else "margin"
 
 
@@ -84,7 +88,12 @@ def select(
         estimation_features=_estimation_features(estimation_features, points, own["features"]),
     )
     if strategy == AUTO:
-        strategy = automatic(probs=members is not None, vectors=embeddings is not None or features is not None)
+        strategy = automatic(
+            probs=members is not None,
+            vectors=embeddings is not None or features is not None,
+            labelled=embeddings is not None and labelled_embeddings is not None,
+            classes=0 if members is None else members.shape[2],
+        )
     return run(strategy, context, **options)
 
 

@@ -249,15 +249,14 @@ def test_demo_is_a_grid_with_its_report(tmp_path):
 
 def test_select_without_a_strategy_takes_margin_or_margin_km(files):
     folder, arrays = files
-    for extra, wanted in (
+    by_vectors = bemps.select(arrays["probs"], 5, "margin-km", features=arrays["features"])
+    for extra, expected in (
         ([], bemps.select(arrays["probs"], 5, "margin")),
-        (["--features", str(folder / "features.npy")], None),
+        (["--features", str(folder / "features.npy")], by_vectors),
     ):
         result = run(app, ["select", str(folder / "probs.npy"), "-n", "5", *extra])
         assert result.exit_code == 0, result.output
-        if wanted is None:
-            wanted = bemps.select(arrays["probs"], 5, "margin-km", features=arrays["features"])
-        assert [int(line.split(",")[1]) for line in result.stdout.splitlines()[1:]] == wanted.indices.tolist()
+        assert [int(line.split(",")[1]) for line in result.stdout.splitlines()[1:]] == expected.indices.tolist()
 
 
 def test_select_refuses_one_member_where_members_are_compared(tmp_path):

@@ -277,14 +277,14 @@ def test_strategies_that_need_one_machine_are_refused_with_those_that_do_not(tmp
     [
         ({"strategy": "coremze"}, "coremse"),
         ({"strategy": "margin", "rule": "power"}, "rule.*'top' on shards"),
-        ({"compat": "official"}, "compat"),
-        ({"U": 0.5}, "option of coremse"),
+        ({"strategy": "coremse", "compat": "official"}, "compat"),
+        ({"U": 0.5}, "option of margin"),
         ({"n": 601}, "from 1 to 600"),
-        ({"T": 0}, "T"),
+        ({"strategy": "coremse", "T": 0}, "T"),
         ({"probs": "q"}, "a column q.*no such column in shard part-0"),
         ({"id": "name"}, "a column name"),
         ({"weights": [0.5, 0.5]}, "2 for 4 members"),
-        ({"estimation": np.full((3, 5, 3), 1 / 3)}, "E=4"),
+        ({"strategy": "coremse", "estimation": np.full((3, 5, 3), 1 / 3)}, "E=4"),
         ({"model": Looked(pool(), "log")}, "the column that the model reads"),
         ({"model": 3}, "a fitted model with predict"),
         ({"on": "somewhere"}, "ray, auto"),
@@ -385,10 +385,22 @@ def command(*arguments):
 def test_the_command_on_shards(tmp_path):
     probs = pool()
     write(tmp_path / "pool", probs)
-    done = command(tmp_path / "pool", "-n", 5, "--on", "here", "--id", "id", "--out", tmp_path / "next.json")
+    done = command(
+        tmp_path / "pool",
+        "-n",
+        5,
+        "--on",
+        "here",
+        "--id",
+        "id",
+        "--strategy",
+        "coremse",
+        "--out",
+        tmp_path / "next.json",
+    )
     assert done.returncode == 0, done.stderr
     told = json.loads((tmp_path / "next.json").read_text())
-    expected = bemps.select(probs, 5)
+    expected = bemps.select(probs, 5, "coremse")
     assert told["indices"] == expected.indices.tolist()
     assert [item["id"] for item in told["items"]] == [f"i{i}" for i in expected.indices]
     assert [item["stands_for"] for item in told["items"]] == [len(cluster) for cluster in expected.clusters]

@@ -73,5 +73,5 @@ def test_minilm_gives_the_vectors_of_sentence_transformers():
 
 def test_a_missing_image_network_names_the_extra_that_brings_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "efficientnet_lite_pytorch", None)
-    with pytest.raises(MissingExtra, match=r"bemps\[vision\]"):
+    with pytest.raises(MissingExtra, match=r"the \'vision\' extra"):
         backbones.load_efficientnet()

@@ -19,7 +19,7 @@ def test_items_of_another_server_are_passed_over(tmp_path):
     async def first_item(store):
         board = Board(ids, [], 0.0, 0.0, np.random.default_rng(0))
         clerk = Clerk(store)
-        lending = Lending(store, clerk, board, Insight([]))
+        lending = Lending(store, clerk, board, Insight())
         taken = store.lease("someone at another server", ids[:95], 95, 900.0)
         [offer] = await lending.hand_out("ann", [], 1)
         clerk.close()
@@ -41,9 +41,7 @@ def lending(tmp_path):
         async def through(store):
             clerk = Clerk(store)
             try:
-                return await work(
-                    Lending(store, clerk, Board(ids, [], 0.0, 0.0, np.random.default_rng(0)), Insight([]))
-                )
+                return await work(Lending(store, clerk, Board(ids, [], 0.0, 0.0, np.random.default_rng(0)), Insight()))
             finally:
                 clerk.close()
 

@@ -163,7 +163,7 @@ def test_pictures_are_shown_in_lists_and_reasons(tmp_path, browser):
 def test_the_header_does_not_flicker_with_every_label():
     from bemps.serve.insight import SLOW, Insight
 
-    seen = Insight([])
+    seen = Insight()
     seen.hear({"is": "state", "text": "ready", "alive": True})
     seen.learns()
     assert seen.told(3)["words"] == "model is learning"  # the first time it is news

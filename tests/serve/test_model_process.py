@@ -99,7 +99,7 @@ def test_a_failure_to_learn_is_seen_and_tried_again(server, monkeypatch):
     told = engine.insight.told(3)
     assert told["state"] == "failed"
     assert "the database is away" in told["words"]
-    assert Insight([]).told(3)["state"] == "starting"
+    assert Insight().told(3)["state"] == "starting"
 
 
 PRINTING = """

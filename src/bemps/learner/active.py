@@ -60,9 +60,10 @@ class ActiveLearner:
     classes
         The names, in order; others are refused until `add_class`. If left out, labels make them.
     strategy
-        A name of `bemps.strategies()` or a function of a Context. "auto" takes `margin-km`, and `margin` where no
-        vectors of the items can be had: near ties, spread by k-means, which the project's own comparisons support
-        for one member or many (docs/recipes.md, "What auto takes").
+        A name of `bemps.strategies()` or a function of a Context. "auto" takes `corelog-ties` with at most ten
+        classes and `margin-km` with more, and `margin` where no vectors of the items can be had: near ties, unlike each
+        other, which the project's own comparisons support for one member or many (docs/recipes.md, "What auto
+        takes").
     options
         Those of the strategy.
     cold_start
@@ -98,7 +99,8 @@ class ActiveLearner:
         self.seed, self.explain = checks.whole(seed, "seed", 0), explain
         names = door.checked_ids(ids, count(self.items))
         self.pool = Pool(names, door.checked_classes(classes), closed=classes is not None)
-        door.check_strategy(strategy, self.options, self.model, self.items, surprisal)
+        rule = door.resolved(strategy, self.model, self.items, len(self.pool.classes))
+        door.check_strategy(rule, self.options, self.model, self.items, surprisal)
         find(cold_start)
         self.knowledge = Knowledge(
             self.model, self.items, self.pool, seed, door.checked_surprisal(surprisal, self.items)

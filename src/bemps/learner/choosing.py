@@ -30,7 +30,11 @@ def choose_batch(learner: "ActiveLearner", n: int) -> Batch:
         got = f"none of {len(learner.pool.ids)}: all are labelled, skipped or excluded"
         raise InputError("ask", expected="an item that is left", got=got, fix="There is nothing more to label.")
     size, ready = batch_size(n, len(candidates)), learner.knowledge.ready
-    strategy = door.resolved(learner.strategy, learner.model, learner.items) if ready else learner.cold_start
+    strategy = (
+        door.resolved(learner.strategy, learner.model, learner.items, len(learner.classes))
+        if ready
+        else learner.cold_start
+    )
     chosen = _select(learner, strategy, candidates, size, learner.options if ready else {})
     why = _why(learner, chosen, candidates) if learner.explain else ()
     rows = candidates[chosen.indices]

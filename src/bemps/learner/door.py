@@ -75,20 +75,20 @@ def checked_classes(classes: Iterable[Any] | None) -> list[str]:
     return names
 
 
-def resolved(strategy: str | Strategy, model: Model, items: Items) -> str | Strategy:
+def resolved(strategy: str | Strategy, model: Model, items: Items, classes: int) -> str | Strategy:
     """The strategy itself, or the one that "auto" means for this model and these items."""
     if strategy != AUTO:
         return strategy
-    return automatic(probs=True, vectors=isinstance(model, HasEmbeddings) or can_be_vectors(items))
+    vectors = isinstance(model, HasEmbeddings) or can_be_vectors(items)
+    return automatic(probs=True, vectors=vectors, labelled=vectors, classes=classes)
 
 
 def check_strategy(
     strategy: str | Strategy, options: Mapping[str, object], model: Model, items: Items, surprisal: Any
 ) -> None:
     """Refuse a strategy whose needs this learner can never meet, or options that it does not have."""
-    used = resolved(strategy, model, items)
-    entry = find(used)
-    check_options(used, options)
+    entry = find(strategy)
+    check_options(strategy, options)
     can = {
         "features": isinstance(model, HasFeatures) or hasattr(type(model), "features"),
         "embeddings": isinstance(model, HasEmbeddings) or can_be_vectors(items),
@@ -96,9 +96,9 @@ def check_strategy(
     }
     missing = next((need for need in entry.needs if not can.get(need, True)), None)
     if missing is not None:
-        raise cannot_serve(model, missing, name_for(used))
+        raise cannot_serve(model, missing, name_for(strategy))
     if entry.disagreement and getattr(model, "members", None) == 1:
-        raise checks.one_member(name_for(used), f"{type(model).__name__} with one member")
+        raise checks.one_member(name_for(strategy), f"{type(model).__name__} with one member")
 
 
 def cannot_serve(model: object, what: str, strategy: str = "this strategy") -> InputError:
