@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 export BEMPS_WEIGHTS ?= $(CURDIR)/$(VENV)/weights
 PYTEST := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: help venv demo test check lint types format soak bench peers reports clean
+.PHONY: help venv demo test check lint types format soak bench peers reports pictures clean
 
 help:            ## this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -48,6 +48,9 @@ reports: $(VENV)/.experiments  ## the committed results as pages, into docs/repo
 	  mkdir -p $$folder && cp $$results $$folder/results.parquet && $(BIN)/bemps report --no-png $$folder && \
 	  mv $$folder/report.html docs/reports/$$name.html || exit 1; \
 	done
+
+pictures: $(VENV)/.weights  ## the pictures of the labelling page in the docs; needs BEMPS_DATA and chromium
+	$(BIN)/python docs/take_pictures.py
 
 clean:           ## remove environments and caches
 	rm -rf $(VENV) $(VENV)-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
