@@ -3,7 +3,8 @@
 Bayesian active learning with strictly proper scores (Tan, Du and Buntine), an independent implementation.
 """
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from bemps import scores as scores
 from bemps.context import Context as Context
@@ -31,6 +32,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bemps.project import Project
+
+
+MODULES = frozenset({"analysis", "data", "distributed", "exchange", "experiments", "members", "report", "statistics"})
+
+
+def __getattr__(name: str) -> Any:
+    """The larger parts are loaded when they are first named: `import bemps` alone stays light."""
+    if name in MODULES:
+        return import_module(f"bemps.{name}")
+    raise AttributeError(f"module 'bemps' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *MODULES})
 
 
 def open_project(where: "str | Path", create: bool = False) -> "Project":

@@ -54,7 +54,8 @@ def _best(
 ) -> tuple[int, float, Float[Array, " N"]]:
     """The candidate with the largest increment, and all increments computed (NaN for those that need not be)."""
     posteriors = state.posteriors.astype(probs.dtype)
-    zeros = float(probs.min()) == 0  # a label may be impossible, and its logarithm infinite
+    # a label may be impossible, or so improbable that its product with a posterior is no number: an infinite logarithm
+    zeros = bool(probs.min() < np.sqrt(np.finfo(probs.dtype).tiny))
     order = np.argsort(-bound, kind="stable")
     order = order[bound[order] > -np.inf]
     seen = np.full(len(bound), np.nan)

@@ -10,10 +10,13 @@ from jaxtyping import Float, Int
 
 from bemps import baselines, batch, checks
 from bemps.context import ESTIMATION_SIZE, Context
+from bemps.errors import InputError
 from bemps.gain import laplace
 from bemps.gain.posterior import mean_prediction
 from bemps.types import Array, Selection
 
+LARGE = 1e6  # vectors beyond are scaled
+WIDEST = 1e8  # of a logit's posterior deviation: its fourth power is still a float32
 NORM, BIAS, KEPT = 2.5, 0.35, 0.999  # of the features that `ties` makes of embeddings
 
 
@@ -99,8 +102,9 @@ def smoothing(vectors: Float[Array, "N J"]) -> Callable[[Float[Array, "n J"]], F
 
     Directions in which the pool hardly varies say little about it; beyond 99.9 % of the squared norm they are dropped.
     """
+    unit = _unit(vectors)
     mean = vectors.mean(0, dtype=np.float64)
-    centred = (vectors - mean).astype(np.float32)
+    centred = ((vectors - mean) / unit).astype(np.float32)
     variance, directions = np.linalg.eigh((centred.T @ centred).astype(np.float64) / len(vectors))
     variance, directions = np.maximum(variance[::-1], 0.0), directions[:, ::-1]
     energy = np.cumsum(variance**2)  # of each component times its standard deviation, squared
@@ -109,10 +113,16 @@ def smoothing(vectors: Float[Array, "N J"]) -> Callable[[Float[Array, "n J"]], F
 
     def smooth(rows: Float[Array, "n J"]) -> Float[Array, "n H"]:
         features = np.full((len(rows), kept + 1), NORM * BIAS)
-        features[:, :-1] = (rows - mean).astype(np.float32) @ matrix
+        features[:, :-1] = ((rows - mean) / unit).astype(np.float32) @ matrix
         return features
 
     return smooth
+
+
+def _unit(vectors: Float[Array, "N J"]) -> float:
+    """A power of two, 1 for usual vectors, that brings large ones into the range of float32; features do not see it."""
+    largest = float(np.abs(vectors).max(initial=0))
+    return 1.0 if largest < LARGE else float(2.0 ** np.floor(np.log2(largest)))
 
 
 def _whitener(
@@ -139,7 +149,7 @@ def linear(
     q = mean_prediction(*context.members())
     features, labelled = context.need("features"), context.need("labelled_features")
     white = _whitener(context, q, labelled, l2, temperature)
-    here = laplace.Linear((features @ white).astype(np.float32), q)
+    here = laplace.Linear(_whitened(features, white, "features"), q)
     return here, _points(context, here, white, estimation_size)
 
 
@@ -149,7 +159,22 @@ def _points(context: Context, here: laplace.Linear, white: Float[Array, "H H"], 
         return here[context.sample(checks.whole(size, "estimation_size", 1))]
     points = context.need("estimation_features")
     there_q = mean_prediction(context.estimation, context.members()[1])
-    return laplace.Linear((points @ white).astype(np.float32), there_q)
+    return laplace.Linear(_whitened(points, white, "estimation_features"), there_q)
+
+
+def _whitened(features: Float[Array, "n H"], white: Float[Array, "H H"], what: str) -> Float[Array, "n H"]:
+    """In float32; refused where the posterior knows so little of them that gains would be no numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = features @ white
+        largest = float(np.abs(rows).max(initial=0))
+    if not largest < WIDEST:
+        raise InputError(
+            what,
+            expected=f"posterior deviations of logits below {WIDEST:.0e}",
+            got=f"{largest:.3g}",
+            fix="Scale the columns, for example to a standard deviation of 1: some are far larger than others.",
+        )
+    return rows.astype(np.float32)
 
 
 def _doubt(q: Float[Array, "N K"]) -> float:

@@ -1,5 +1,7 @@
 """`select`: the one call of an engineer with a model of their own."""
 
+from __future__ import annotations  # `help(select)` then says ArrayLike, not the thirty types that it stands for
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -49,7 +51,9 @@ def select(
     """Choose n items to label next.
 
     probs     (E, N, K) probabilities of E members for the N candidates; None for strategies that use embeddings only
-    strategy  a name from `bemps.strategies()`, or a function of a `Context` that returns a `Selection`
+    strategy  a name from `bemps.strategies()`, or a function of a `Context` that returns a `Selection`. "auto" takes
+              `margin` with probabilities alone, `margin-km` with embeddings or features, and `corelog-ties` with the
+              embeddings of labelled items too and at most ten classes: what the project's own comparisons support
     options   the strategy's own, for example T=0.5 for coremse; unknown ones are refused
     The other arguments are described at `bemps.Context`. The same seed gives the same batch.
 

@@ -149,3 +149,12 @@ def imported_packages(path: Path) -> set[str]:
         elif isinstance(node, ast.Import):
             names |= {name.name for name in node.names}
     return {name.split(".")[0] for name in names}
+
+
+def test_the_parts_are_there_after_import_bemps():
+    code = "import bemps; print(bemps.data.Table.__name__, bemps.report.__name__, bemps.statistics.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["Table", "bemps.report", "bemps.statistics"]
+    code = "import bemps; bemps.nothing"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "has no attribute 'nothing'" in done.stderr

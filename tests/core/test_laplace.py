@@ -237,3 +237,15 @@ def test_where_memory_is_short_the_weights_of_the_points_still_decide_who_stays(
     with bemps.limits(memory=2**20):  # a tenth of the candidates fits
         picks, _ = laplace.greedy_batch(here, there, 1, "log", np.eye(200)[-1])
     assert picks.tolist() == [1_999]
+
+
+def test_a_whitener_of_large_features_is_that_of_the_definition():
+    rng = np.random.default_rng(0)
+    for rows in (rng.normal(size=(9, 4)), rng.normal(size=(2, 4))):
+        d = rng.uniform(0.1, 0.3, size=len(rows))
+        exact = np.linalg.inv((rows * d[:, None]).T @ rows + 0.7 * np.eye(4)) * 1.3
+        for made in (
+            laplace.whitener(rows, d, l2=0.7, temperature=1.3),
+            laplace._whitener_by_directions(rows * np.sqrt(d)[:, None], 0.7, 1.3),
+        ):
+            assert np.allclose(made @ made.T, exact)

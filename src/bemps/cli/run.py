@@ -148,7 +148,10 @@ def run_shown(flags: dict[str, Any], file: Path | None = None) -> None:
     from bemps.experiments import config_of, read_toml
     from bemps.experiments import run as run_experiment
 
-    settings = (read_toml(file) if file is not None else {}) | flags
+    written = read_toml(file) if file is not None else {}
+    settings = written | flags
+    if isinstance(written.get("axes"), dict) and "axes" in flags:
+        settings["axes"] = written["axes"] | flags["axes"]  # an axis of a flag takes the place of its own alone
     out, jobs = settings.pop("out", None), settings.pop("jobs", None)
     data_dir, shared = settings.pop("data_dir", None), settings.pop("shared", None)
     on = settings.pop("on", None)

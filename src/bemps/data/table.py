@@ -90,6 +90,10 @@ class Table:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        labelled = 0 if self.labels is None else int((self.labels != NO_LABEL).sum())
+        return f"Table({len(self)} items of kind {self.kind}, {labelled} labels of {len(self.classes)} classes)"
+
     @property
     def kind(self) -> Kind:
         if isinstance(self.items, list):

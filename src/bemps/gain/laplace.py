@@ -44,8 +44,19 @@ def whitener(
 
     H = labelled.shape[1]
     precision = (labelled * d[:, None]).T @ labelled + l2 * np.eye(H)
-    lower = np.linalg.cholesky(precision / temperature)
+    try:
+        lower = np.linalg.cholesky(precision / temperature)
+    except np.linalg.LinAlgError:  # the prior has drowned in the rounding of large features
+        return _whitener_by_directions(labelled * np.sqrt(d)[:, None], l2, temperature)
     return solve_triangular(lower, np.eye(H), lower=True).T
+
+
+def _whitener_by_directions(rows: Float[Array, "L H"], l2: float, temperature: float) -> Float[Array, "H H"]:
+    """The symmetric W of A = temperature (rows^T rows + l2 I)^-1, by singular values: no square is ever formed."""
+    _, values, directions = np.linalg.svd(rows, full_matrices=True)
+    spread = np.zeros(rows.shape[1])
+    spread[: len(values)] = values
+    return (directions.T * np.sqrt(temperature) / np.hypot(spread, np.sqrt(l2))) @ directions
 
 
 def trace_terms(a: Float[Array, "n K"], b: Float[Array, "m K"], score: str) -> Float[Array, "n m"]:

@@ -136,7 +136,7 @@ class ActiveLearner:
         corrects the earlier one. Ids and labels may be whole numbers, which stand for their text.
         """
         if isinstance(batch, Batch):
-            batch = _by_id(batch, labels)
+            batch = door.labels_by_id(batch.items, labels)
         elif not isinstance(batch, Mapping):
             fix = "For example tell({'3': 'bug'}), or tell(batch, labels)."
             raise InputError("tell", expected="a batch, or labels by id", got=repr(batch)[:80], fix=fix)
@@ -147,7 +147,7 @@ class ActiveLearner:
     @_alone
     def skip(self, ids: Iterable[Any]) -> None:
         """Do not ask for these again; a label for one takes it back."""
-        self.pool.skip(_names(ids))
+        self.pool.skip(door.checked_names(ids))
 
     @_alone
     def exclude(self, ids: Iterable[Any]) -> None:
@@ -155,7 +155,7 @@ class ActiveLearner:
 
         It changes nothing else: neither what is predicted nor the order of the others.
         """
-        self.pool.exclude(_names(ids))
+        self.pool.exclude(door.checked_names(ids))
 
     @_alone
     def add_class(self, name: Any) -> None:
@@ -291,15 +291,3 @@ class ActiveLearner:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.RLock())
-
-
-def _names(ids: Iterable[Any]) -> list[str]:
-    return [door.checked_name(name, "id") for name in ([ids] if isinstance(ids, str) else ids)]
-
-
-def _by_id(batch: Batch, labels: Sequence[Any] | Array | None) -> dict[str, Any]:
-    if labels is None or isinstance(labels, str) or len(labels) != len(batch):
-        got = "none" if labels is None else repr(labels) if isinstance(labels, str) else str(len(labels))
-        fix = "Give None for an item that has no label yet, or tell({id: label})."
-        raise InputError("labels", expected=f"{len(batch)}, one for each item of the batch", got=got, fix=fix)
-    return {name: label for name, label in zip(batch.items, labels, strict=True) if label is not None}

@@ -1,6 +1,6 @@
 """What a learner is made from, checked before anybody labels: model, ids, classes, strategy and its options."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -52,6 +52,20 @@ def checked_name(value: Any, what: str) -> str:
     )
 
 
+def checked_names(ids: Iterable[Any]) -> list[str]:
+    """Several ids; a single text is one."""
+    return [checked_name(name, "id") for name in ([ids] if isinstance(ids, str) else ids)]
+
+
+def labels_by_id(ids: Sequence[str], labels: Sequence[Any] | Array | None) -> dict[str, Any]:
+    """Labels in the order of a batch, by id; those that are None have not been given."""
+    if labels is None or isinstance(labels, str) or len(labels) != len(ids):
+        got = "none" if labels is None else repr(labels) if isinstance(labels, str) else str(len(labels))
+        fix = "Give None for an item that has no label yet, or tell({id: label})."
+        raise InputError("labels", expected=f"{len(ids)}, one for each item of the batch", got=got, fix=fix)
+    return {name: label for name, label in zip(ids, labels, strict=True) if label is not None}
+
+
 def checked_ids(ids: Iterable[Any] | None, N: int) -> tuple[str, ...]:
     """One for each item; their positions where there are none."""
     if ids is None:
@@ -84,7 +98,7 @@ def resolved(strategy: str | Strategy, model: Model, items: Items, classes: int)
 
 
 def check_strategy(
-    strategy: str | Strategy, options: Mapping[str, object], model: Model, items: Items, surprisal: Any
+    strategy: str | Strategy, options: Mapping[str, object], model: Model, items: Items, surprisal: ArrayLike | None
 ) -> None:
     """Refuse a strategy whose needs this learner can never meet, or options that it does not have."""
     entry = find(strategy)

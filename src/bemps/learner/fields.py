@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Int
 
 from bemps.errors import InputError
-from bemps.learner.descriptions import Reading
+from bemps.learner.rebuilding import Reading
 from bemps.types import Array
 
 LARGEST = 2**63 - 1

@@ -70,6 +70,7 @@ ENCODER = NOTHING | _made(
     "MiniLMAndWords", "EfficientNetVectors", "PixelVectors", "OnnxTextEncoder", "BgeVectors", "BgeAndWords",
 )  # fmt: skip
 DROPPED = Kind("nothing", lambda value: value is None)  # what changes no answer (callbacks, checkpoints): not written
+SEEN = Kind("nothing", lambda value: value is None)  # the learner's items, which it shows to the model again
 CACHE = Kind("a folder of cached vectors", lambda value: value is None or isinstance(value, str))
 
 
@@ -118,6 +119,17 @@ BEMPS: dict[str, Entry] = {
                      "dropout": NUMBER | NOTHING, "top_layers": WHOLE | NOTHING, "learn_words": FLAG, "cache": CACHE,
                      "max_length": COUNT, "batch_size": COUNT, "checkpoints": DROPPED, "pool": ITEMS | NOTHING,
                      "progress": DROPPED},
+    ),
+    "FineTunedLaplace": Entry(
+        _M + "finetuned",
+        {"name": TEXT, "members": COUNT, "temperature": NUMBER | NOTHING, "recipe": NOTHING | _made("TrainingRecipe"),
+         "top_layers": WHOLE | NOTHING, "max_length": COUNT, "pool": ITEMS | NOTHING, "cache": CACHE,
+         "checkpoints": DROPPED, "device": TEXT | NOTHING, "progress": DROPPED},
+    ),
+    "AdaptedText": Entry(
+        _M + "adapted",
+        {"frozen": _made("ContentLaplace", "SpectralLaplace"), "tuned": _made("FineTunedLaplace"), "pool": SEEN,
+         "progress": DROPPED},
     ),
     "ImageClassifier": Entry(
         _M + "vision",
@@ -184,7 +196,8 @@ BEMPS: dict[str, Entry] = {
 }  # fmt: skip
 MODELS = frozenset(
     {"SpectralLogistic", "SpectralLaplace", "SklearnEnsemble", "ForestMembers", "FromFile", "HeadClassifier",
-     "TextClassifier", "ImageClassifier", "ContentLaplace", "ContentEnsemble", "ContentHeads"}
+     "TextClassifier", "FineTunedLaplace", "AdaptedText", "ImageClassifier", "ContentLaplace", "ContentEnsemble",
+     "ContentHeads"}
 )  # fmt: skip
 NAMES = {(entry.module, entry.name or name): name for name, entry in BEMPS.items()}
 

@@ -16,9 +16,10 @@ from bemps import _io
 from bemps.errors import InputError
 from bemps.learner import folder as folders
 from bemps.learner.asked import Batch, Why
-from bemps.learner.descriptions import NotDescribable, Reading, Writing, digest_of
+from bemps.learner.descriptions import NotDescribable, Writing, digest_of
 from bemps.learner.fields import Fields
 from bemps.learner.first_format import upgraded
+from bemps.learner.rebuilding import Reading
 from bemps.learner.registry import MODELS, name_of
 from bemps.learner.saved_items import describe_items, rebuild_items
 from bemps.members.base import Model, take

@@ -8,7 +8,8 @@ import numpy as np
 
 from bemps.data import ImageFiles
 from bemps.errors import InputError
-from bemps.learner.descriptions import NotDescribable, Reading, Writing
+from bemps.learner.descriptions import NotDescribable, Writing
+from bemps.learner.rebuilding import Reading
 
 PLAIN_COLUMNS = ("object", "str", "string")  # types of text columns in a DataFrame
 _PARTS = ("data", "indices", "indptr")

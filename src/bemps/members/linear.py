@@ -57,6 +57,9 @@ class SpectralLogistic:
         self.weights_: Float[Array, "H K"] | None = None
         self.norm_ = 0.0
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(members={self.members})"
+
     def see_pool(self, items: Items) -> None:
         """Make the features from these items from now on; what was learnt is forgotten."""
         self.pool, self.spectra_, self.map_, self.weights_ = items, None, None, None

@@ -83,6 +83,9 @@ class SklearnEnsemble:
         self.members_: list[Member] | None = None
         self.K_ = 0
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({type(self.estimator).__name__}, members={self.members})"
+
     def fit(
         self, items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator
     ) -> "SklearnEnsemble":
