@@ -1,4 +1,4 @@
-"""Never worse: a frozen and a fine-tuned classifier, weighed by what the labels say out of sample.
+"""A frozen and a fine-tuned classifier, weighed by what the labels say out of sample.
 
 Fine-tuning brings much on some data and nothing, or harm, on other; which it is the labels know. Both classifiers are
 cross-fitted (`bemps.members.pooling`), the pool of the two gets the weights under which held-out labels are likely, and
