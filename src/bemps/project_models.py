@@ -103,7 +103,7 @@ HEADS = {
         lambda encode: ContentLaplace(encode, first=MEANING),
         few="corelog-ties",
     ),
-    "logistic": Head("an ensemble of logistic regressions", "coremse", ContentEnsemble),
+    "logistic": Head("an ensemble of logistic regressions", "margin-km", ContentEnsemble, few="corelog-ties"),
     "networks": Head("an ensemble of small networks", "margin-km", _heads),
 }
 MODELS = {  # vectors, head

@@ -378,3 +378,54 @@ def test_what_is_printed_is_short():
     assert repr(SpectralLogistic()) == "SpectralLogistic(members=1)"
     assert repr(bemps.data.Table(("a", "b"), ["x" * 1000, "y"])) == "Table(2 items of kind text, 0 labels of 0 classes)"
     assert "numpy._typing" not in pydoc.render_doc(bemps.select)
+
+
+@pytest.fixture
+def small():
+    from sklearn.linear_model import LogisticRegression
+
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    learner = ActiveLearner(LogisticRegression(), rows, classes=["a", "b"])
+    learner.tell({str(i): "ab"[i % 2] for i in range(10)})
+    return learner
+
+
+def test_a_batch_is_its_ids_and_can_be_skipped(small):
+    batch = small.ask(3)
+    assert tuple(batch) == batch.items
+    small.skip(batch)
+    assert not set(small.ask(5)) & set(batch)
+
+
+@pytest.mark.parametrize("rules", [None, ["stop"], [int], 3])
+def test_what_is_no_list_of_rules_is_refused(small, rules):
+    with pytest.raises(InputError, match="a list of stopping rules"):
+        small.advice(rules)
+
+
+def test_names_that_are_empty_are_refused(small):
+    for name in ("", "  "):
+        with pytest.raises(InputError, match="an empty text"):
+            small.tell({"30": name})
+        with pytest.raises(InputError, match="an empty text"):
+            small.add_class(name)
+    for ids in (None, 6):
+        with pytest.raises(InputError, match="a list of ids, or a batch"):
+            small.skip(ids)
+
+
+def test_labels_may_come_from_a_generator(small):
+    assert small.tell(small.ask(4), (name for name in "abab")) == 4
+
+
+def test_items_of_another_kind_are_refused_by_predict():
+    texts = [f"text number {i}" for i in range(20)]
+    learner = ActiveLearner(SklearnEnsemble(tfidf_classifier()), texts, classes=["a", "b"])
+    learner.tell({str(i): "ab"[i % 2] for i in range(8)})
+    with pytest.raises(InputError, match="items that it can be asked about"):
+        learner.predict([1, 2])
+
+
+def test_a_path_that_cannot_be_written_is_a_sentence(small):
+    with pytest.raises(InputError, match="a folder to write to|a path in an existing folder"):
+        small.save("/proc/learner")

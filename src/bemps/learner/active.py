@@ -204,6 +204,7 @@ class ActiveLearner:
     @_alone
     def advice(self, rules: Sequence[stopping.Rule], n: int = 1) -> stopping.Advice:
         """Stop or go on, by any of the rules, with n items (or what is left) as the next batch; nothing is asked."""
+        door.check_rules(rules)
         left, asked = len(self.pool.candidates()), any(isinstance(rule, stopping.GainBelow) for rule in rules)
         forecast = self.forecast(min(n, left)) if self.knowledge.ready and left and (asked or self._differ()) else None
         agreement = self._agreement() if self.knowledge.ready else tuple(self.agreement)

@@ -1,5 +1,6 @@
 """What is asked for: a frozen batch with an identity, and why each of its items is in it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -44,6 +45,10 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def __iter__(self) -> Iterator[str]:
+        """The ids of its items."""
+        return iter(self.items)
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""

@@ -1,6 +1,6 @@
 """What a learner is made from, checked before anybody labels: model, ids, classes, strategy and its options."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from bemps import checks
 from bemps.errors import InputError
+from bemps.learner.stopping import Rule
 from bemps.learner.unlabelled import can_be_vectors
 from bemps.members.base import HasEmbeddings, HasFeatures, HasSurprisal, Items, Model, count
 from bemps.selection import AUTO, automatic
@@ -42,8 +43,10 @@ def _ensemble(estimator: Any) -> Model:
 
 def checked_name(value: Any, what: str) -> str:
     """An id or a label as text: texts and whole numbers have one."""
-    if isinstance(value, NAME_KINDS):
+    if isinstance(value, NAME_KINDS) and str(value).strip():
         return str(value)
+    if isinstance(value, str):
+        raise InputError(what, expected="a name", got="an empty text", fix="Leave it out, or give None for no label.")
     raise InputError(
         what,
         expected="a text or a whole number",
@@ -54,11 +57,14 @@ def checked_name(value: Any, what: str) -> str:
 
 def checked_names(ids: Iterable[Any]) -> list[str]:
     """Several ids; a single text is one."""
+    if not isinstance(ids, Iterable):
+        raise InputError("ids", expected="a list of ids, or a batch", got=repr(ids)[:80], fix="Give [id, ...].")
     return [checked_name(name, "id") for name in ([ids] if isinstance(ids, str) else ids)]
 
 
 def labels_by_id(ids: Sequence[str], labels: Sequence[Any] | Array | None) -> dict[str, Any]:
     """Labels in the order of a batch, by id; those that are None have not been given."""
+    labels = list(labels) if isinstance(labels, Iterator) else labels
     if labels is None or isinstance(labels, str) or len(labels) != len(ids):
         got = "none" if labels is None else repr(labels) if isinstance(labels, str) else str(len(labels))
         fix = "Give None for an item that has no label yet, or tell({id: label})."
@@ -128,3 +134,11 @@ def cannot_serve(model: object, what: str, strategy: str = "this strategy") -> I
 def checked_surprisal(surprisal: ArrayLike | None, items: Items) -> Float[Array, "N T"] | None:
     """Vectors for each item, where they come from outside."""
     return None if surprisal is None else checks.matrix(surprisal, "surprisal", rows=count(items))
+
+
+def check_rules(rules: Any) -> None:
+    """Refuse what is no list of stopping rules."""
+    fits = isinstance(rules, Sequence) and all(isinstance(rule, Rule) and not isinstance(rule, type) for rule in rules)
+    if not fits:
+        fix = "For example: learner.advice([Budget(500), Stable()]), from bemps.learner."
+        raise InputError("rules", expected="a list of stopping rules", got=repr(rules)[:80], fix=fix)

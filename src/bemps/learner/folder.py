@@ -45,6 +45,9 @@ def locked(folder: Path) -> Iterator[None]:
     except BlockingIOError as error:
         got = "another process that saves there"
         raise InputError(str(folder), expected="to be alone", got=got, fix="Try again.") from error
+    except (FileNotFoundError, PermissionError) as error:
+        got = error.strerror or str(error)
+        raise InputError(str(folder), expected="a folder to write to", got=got, fix="Check path and rights.") from error
 
 
 def token(folder: Path) -> str | None:

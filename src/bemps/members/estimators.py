@@ -20,8 +20,8 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def fitting(estimator: Any) -> Iterator[None]:
-    """Tell in a sentence that an estimator cannot be fitted: its settings, or the items, are not what it takes."""
+def fitting(estimator: Any, use: str = "fitted with") -> Iterator[None]:
+    """Tell in a sentence that an estimator cannot be fitted, or asked: its settings, or the items, are not what it takes."""
     try:
         yield
     except BempsError:
@@ -29,7 +29,7 @@ def fitting(estimator: Any) -> Iterator[None]:
     except (TypeError, ValueError, AttributeError, re.error) as error:
         raise InputError(
             f"estimator {type(last_step(estimator)).__name__}",
-            expected="settings and items that it can be fitted with",
+            expected=f"settings and items that it can be {use}",
             got=f"{type(error).__name__}: {' '.join(str(error).split())[:200]}",
             fix="Correct its arguments, or pass the items that it takes.",
         ) from error

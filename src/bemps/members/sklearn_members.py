@@ -100,7 +100,8 @@ class SklearnEnsemble:
     def predict(self, items: Items) -> Float[Array, "E N K"]:
         if self.members_ is None:
             raise NotFitted(self)
-        return np.stack([member.probs(items, self.K_, self.smoothing) for member in self.members_])
+        with fitting(self.estimator, "asked about"):
+            return np.stack([member.probs(items, self.K_, self.smoothing) for member in self.members_])
 
     @property
     def weights(self) -> Float[Array, " E"]:
