@@ -18,7 +18,7 @@ def learner(model, **options):
     return ActiveLearner(model, TEXTS, ids=[f"i{i}" for i in range(40)], classes=["bug", "wish"], **options)
 
 
-@pytest.mark.parametrize(("name", "strategy"), [("tfidf", "margin-km"), ("tfidf-ensemble", "coremse")])
+@pytest.mark.parametrize(("name", "strategy"), [("tfidf", "margin-km"), ("tfidf-ensemble", "corelog-ties")])
 def test_models_without_torch(name, strategy, tmp_path):
     chosen = project_model({"kind": "text", "model": name})
     assert (chosen.name, chosen.strategy(2)) == (name, strategy)

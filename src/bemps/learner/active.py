@@ -129,7 +129,7 @@ class ActiveLearner:
         return batch
 
     @_alone
-    def tell(self, batch: Any, labels: Sequence[Any] | Array | None = None) -> int:
+    def tell(self, batch: Any, labels: Iterable[Any] | Array | None = None) -> int:
         """Take the labels of a batch in its order (None where there is none yet), or labels by id.
 
         It returns how many were new. Partial answers are fine, repeated ones harmless; another label for an item

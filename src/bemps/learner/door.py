@@ -55,14 +55,14 @@ def checked_name(value: Any, what: str) -> str:
     )
 
 
-def checked_names(ids: Iterable[Any]) -> list[str]:
+def checked_names(ids: Any) -> list[str]:
     """Several ids; a single text is one."""
     if not isinstance(ids, Iterable):
         raise InputError("ids", expected="a list of ids, or a batch", got=repr(ids)[:80], fix="Give [id, ...].")
     return [checked_name(name, "id") for name in ([ids] if isinstance(ids, str) else ids)]
 
 
-def labels_by_id(ids: Sequence[str], labels: Sequence[Any] | Array | None) -> dict[str, Any]:
+def labels_by_id(ids: Sequence[str], labels: Any) -> dict[str, Any]:
     """Labels in the order of a batch, by id; those that are None have not been given."""
     labels = list(labels) if isinstance(labels, Iterator) else labels
     if labels is None or isinstance(labels, str) or len(labels) != len(ids):
