@@ -21,7 +21,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def fitting(estimator: Any, use: str = "fitted with") -> Iterator[None]:
-    """Tell in a sentence that an estimator cannot be fitted, or asked: its settings, or the items, are not what it takes."""
+    """Tell in a sentence that an estimator cannot be fitted, or asked: settings or items are not what it takes."""
     try:
         yield
     except BempsError:
