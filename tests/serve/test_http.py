@@ -1,6 +1,8 @@
 """A real server on a real file, asked as the page asks."""
 
 import os
+import shutil
+import signal
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -199,3 +201,19 @@ def test_a_notebook_beside_the_page_is_seen(server):
         store.answer("notebook", other, "label", "bug")
         store.close()
         assert eventually(lambda: ann.state()["labels"] == 1)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_however_a_server_is_ended_the_project_is_one_file(tmp_path, name):
+    write_tickets(tmp_path / "tickets.csv")
+    with Server(tmp_path) as server:
+        with server.person() as ann:
+            for item in ann.next(5):
+                ann.answer(item["id"], "bug").raise_for_status()
+        server.process.send_signal(getattr(signal, name))
+        server.process.wait(30)
+    assert not (tmp_path / "tickets.bemps-wal").exists()
+    (tmp_path / "copy").mkdir()
+    shutil.copy(tmp_path / "tickets.bemps", tmp_path / "copy" / "tickets.bemps")
+    with open_store(tmp_path / "copy" / "tickets.bemps") as store:
+        assert len(store.current()) == 5

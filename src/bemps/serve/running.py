@@ -5,6 +5,7 @@ import gc
 import logging
 import os
 import secrets
+import signal
 import socket
 import sys
 import webbrowser
@@ -147,8 +148,19 @@ def _run(app: Guard, sock: socket.socket, url: str, browser: bool, say: Callable
     gc.collect()
     gc.freeze()  # what is there now stays, and what comes (answers) stays too:
     gc.set_threshold(5_000, 20, 1_000)  # looking through all of it every second would stop the loop for 20 ms
+    _stop_as_ctrl_c_does()
     with ExitStack() as stack:
         _Server(config, lambda: stack.enter_context(announced(url, browser, say))).run(sockets=[sock])
+
+
+def _stop_as_ctrl_c_does() -> None:
+    """Let the end of a terminal or of the machine end the server as Ctrl-C does: with everything in the project's file.
+
+    uvicorn repeats the signal that ended it; the usual answer to these would leave the file behind its journal.
+    """
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 class _Server(uvicorn.Server):
