@@ -35,19 +35,21 @@ def not_ours(folder: Path, got: str, cause: Exception | None = None) -> InputErr
     return error
 
 
+def lock_of(folder: Path) -> Path:
+    """The lock beside a folder. It stays: the folder itself is away for a moment while another takes its place."""
+    return folder.with_name(f".{folder.name}.lock")
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Alone with the folder: neither another save nor a half-done one is met."""
-    lock = folder.with_name(f".{folder.name}.lock")
+    lock = lock_of(folder)
     try:
         with _io.locked(lock):
             yield
     except BlockingIOError as error:
         got = "another process that saves there"
         raise InputError(str(folder), expected="to be alone", got=got, fix="Try again.") from error
-    except (FileNotFoundError, PermissionError) as error:
-        got = error.strerror or str(error)
-        raise InputError(str(folder), expected="a folder to write to", got=got, fix="Check path and rights.") from error
 
 
 def token(folder: Path) -> str | None:

@@ -38,14 +38,18 @@ def save(learner: "ActiveLearner", path: str | PathLike[str], *, force: bool, wi
     state = _state_of(learner, writing, with_model)
     items = _encoded("items", state.pop("items"))
     _encoded("labels and settings", state)
-    if not target.exists():
+    known = learner.saved_as[1] if learner.saved_as and learner.saved_as[0] == target else None
+    if known is None and not target.exists():
         _io.check_output(target, option="path", folder=folders.KIND)  # before a lock is made beside it
-    with folders.locked(target):
-        known = learner.saved_as[1] if learner.saved_as and learner.saved_as[0] == target else None
-        folders.check_target(target, known, force)
-        with _io.written_whole(target, "learner") as draft:
-            _write(draft, state, items, writing.arrays)
-        learner.saved_as = target, str(folders.token(target))
+    try:
+        with folders.locked(target):
+            folders.check_target(target, known, force)
+            with _io.written_whole(target, "learner") as draft:
+                _write(draft, state, items, writing.arrays)
+            learner.saved_as = target, str(folders.token(target))
+    except OSError as error:  # of the lock
+        got = error.strerror or str(error)
+        raise InputError(str(path), expected="a folder to write to", got=got, fix="Check path and rights.") from error
 
 
 def _encoded(what: str, value: Any) -> bytes:
@@ -156,7 +160,7 @@ def _named(strategy: object, what: str) -> str:
 def load(path: str | PathLike[str], model: Model | None = None) -> "ActiveLearner":
     """The learner of a folder."""
     target = Path(path).resolve()
-    if not target.is_dir():
+    if not target.is_dir() and not folders.lock_of(target).exists():
         folders.read_state(target)  # says what is wrong, and leaves no lock behind
     try:
         with folders.locked(target):
