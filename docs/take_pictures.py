@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-sys.path.insert(0, str(DOCS.parent / "tests" / "serve"))
+sys.path.insert(0, str(DOCS.parent / "tests" / "server"))
 
 from browsing import Visitor, browser_of  # noqa: E402
 from serving import Server  # noqa: E402

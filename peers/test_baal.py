@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 from baal.active.heuristics import EPIG
+from making import predictions
 from scipy.stats import spearmanr
 
 import bemps
-from making import predictions
 
 SHAPES = [(2, 7, 5, 2), (5, 60, 40, 4), (20, 30, 50, 10), (3, 1, 9, 3), (10, 200, 1, 3), (1, 20, 10, 4)]
 

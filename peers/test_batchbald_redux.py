@@ -8,10 +8,10 @@ import pytest
 import torch
 from batchbald_redux import batchbald as redux
 from batchbald_redux.joint_entropy import ExactJointEntropy
-
-from bemps.baselines import bald
-from bemps.batchbald import batchbald
 from making import predictions
+
+from bemps.acquisition.baselines import bald
+from bemps.acquisition.batchbald import batchbald
 
 
 def uniform(E: int) -> np.ndarray:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from bemps.bench.peers import COMPARISONS, Comparison, Pair, badge_batch, batch_bald, epig, peer_rows
 from bemps.errors import BempsError
+from benchmarks.peer_speed import COMPARISONS, Comparison, Pair, badge_batch, batch_bald, epig, peer_rows
 
 SMALL = (
     Comparison("EPIG", epig, {"N": 50, "M": 20, "E": 5, "K": 3}, ""),

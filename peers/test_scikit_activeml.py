@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from making import predictions, weights_for
 from scipy.stats import chi2_contingency
 from skactiveml.base import SkactivemlClassifier
 from skactiveml.pool import Badge, UncertaintySampling, uncertainty_scores
 
 import bemps
-from bemps.baselines import badge, entropy, least_confidence, margin
-from making import predictions, weights_for
+from bemps.acquisition.baselines import badge, entropy, least_confidence, margin
 
 ONE = np.ones(1)
 

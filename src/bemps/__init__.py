@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bemps import scores as scores
-from bemps.context import Context as Context
+from bemps.acquisition.context import Context as Context
+from bemps.acquisition.selection import select as select
+from bemps.acquisition.strategy_registry import strategies as strategies
 from bemps.errors import BempsError as BempsError
 from bemps.errors import InputError as InputError
 from bemps.errors import MissingExtra as MissingExtra
@@ -22,8 +24,6 @@ from bemps.learner import Batch as Batch
 from bemps.limits import Limits as Limits
 from bemps.limits import limits as limits
 from bemps.scores import check_convexity as check_convexity
-from bemps.selection import select as select
-from bemps.strategies import strategies as strategies
 from bemps.types import Selection as Selection
 
 __version__ = "0.1.0"
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bemps.project import Project
 
 
-MODULES = frozenset({"analysis", "data", "distributed", "exchange", "experiments", "members", "report", "statistics"})
+MODULES = frozenset({"data", "distributed", "experiments", "formats", "models", "project", "report", "results"})
 
 
 def __getattr__(name: str) -> Any:
@@ -49,7 +49,20 @@ def __dir__() -> list[str]:
 
 
 def open_project(where: "str | Path", create: bool = False) -> "Project":
-    """A labelling project by its file or `postgresql+psycopg://` address; `create` makes it where there is none."""
+    """Open a labelling project.
+
+    Parameters
+    ----------
+    where : path or str
+        The file of the project, or its `postgresql+psycopg://` address.
+    create : bool
+        Whether to make the project if there is none.
+
+    Returns
+    -------
+    Project
+        The project. Use it in a `with` block, or close it.
+    """
     from bemps.project import open_project as opened  # SQLAlchemy is loaded only by those who have projects
 
     return opened(where, create=create)

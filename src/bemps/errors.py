@@ -1,10 +1,10 @@
-"""Failures. Every message says what was expected, what came, and what to do."""
+"""Errors. Every message says what was expected, what came, and what to do."""
 
 import difflib
 import json
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -14,13 +14,28 @@ from urllib.request import url2pathname
 # the options of the command that runs; None in Python, where parameters are named as in a call
 COMMAND_OPTIONS: ContextVar[frozenset[str] | None] = ContextVar("command options", default=None)
 
+MOST_NAMES = 60  # that a message lists
+LONGEST_SHOWN = 60  # characters of a name or id in a message
+
 
 class BempsError(Exception):
-    """Any failure that bemps reports on purpose."""
+    """The base class of all errors that bemps raises on purpose."""
 
 
 class InputError(BempsError, ValueError):
-    """Input that bemps refuses; nothing was computed from it."""
+    """Input that bemps refuses. Nothing was computed from it.
+
+    Parameters
+    ----------
+    what : str
+        The argument, file or option that is refused.
+    expected : str
+        What it should be.
+    got : str
+        What came instead.
+    fix : str
+        What to do, as a sentence.
+    """
 
     def __init__(self, what: str, *, expected: str, got: str, fix: str) -> None:
         super().__init__(f"{what}: expected {expected}; got {got}. {fix}")
@@ -28,7 +43,17 @@ class InputError(BempsError, ValueError):
 
 
 class MissingExtra(BempsError, ImportError):
-    """A feature whose optional packages are not installed."""
+    """A feature was used whose optional packages are not installed.
+
+    Parameters
+    ----------
+    feature : str
+        The feature that needs the packages.
+    extra : str
+        The extra of bemps that installs them.
+    cause : ImportError
+        The error of the import.
+    """
 
     def __init__(self, feature: str, extra: str, cause: ImportError) -> None:
         super().__init__(
@@ -42,15 +67,15 @@ def parameter(name: str, value: str = "") -> str:
 
     Parameters
     ----------
-    name
+    name : str
         Its name in Python.
-    value
+    value : str
         An example of a value.
 
     Returns
     -------
     str
-        `text='body'` in Python, `--text body` on the command line, nothing where the command has no such option.
+        `text='body'` in Python, `--text body` on the command line, nothing if the command has no such option.
     """
     options = COMMAND_OPTIONS.get()
     if options is None:
@@ -61,13 +86,28 @@ def parameter(name: str, value: str = "") -> str:
 
 
 def hint(words: str, name: str, value: str = "") -> str:
-    """A sentence about a parameter, which stands for {}; nothing where the interface in use does not have it."""
+    """A sentence about a parameter, in the words of the interface in use.
+
+    Parameters
+    ----------
+    words : str
+        The sentence, with {} for the parameter.
+    name : str
+        The name of the parameter in Python.
+    value : str
+        An example of a value.
+
+    Returns
+    -------
+    str
+        The sentence; nothing if the interface does not have the parameter.
+    """
     shown = parameter(name, value)
     return words.format(shown) if shown else ""
 
 
 def pip_install(extra: str) -> str:
-    """The command that installs an extra: from the package index, or from the folder that bemps was installed from."""
+    """The command that installs an extra, from the package index or from the folder that bemps was installed from."""
     try:
         origin = distribution("bemps").read_text("direct_url.json")
     except PackageNotFoundError:
@@ -79,17 +119,53 @@ def pip_install(extra: str) -> str:
 
 
 def unknown_name(what: str, name: object, valid: Iterable[str], where: str = "") -> InputError:
-    """The error for a name that is not in a table, with the nearest name that is."""
+    """The error for a name that is not in a table, with the nearest name that is.
+
+    Parameters
+    ----------
+    what : str
+        What the name is of, for example "strategy".
+    name : object
+        The name.
+    valid : iterable of str
+        The names of the table.
+    where : str
+        A sentence that says where to find the names.
+
+    Returns
+    -------
+    InputError
+        The error.
+    """
     names = sorted(valid)
     near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.4)
-    hint = f"Did you mean {near[0]!r}?" if near else ""
-    return InputError(
-        what, expected=f"one of {', '.join(names) or 'none'}", got=repr(name), fix=f"{hint} {where}".strip()
-    )
+    hint = f"Did you mean {shortened(near[0])!r}?" if near else ""
+    got = repr(shortened(name) if isinstance(name, str) else name)
+    return InputError(what, expected=f"one of {_listed(names)}", got=got, fix=f"{hint} {where}".strip())
+
+
+def shortened(name: str) -> str:
+    """A name for messages: the beginning of a long one, which would fill the message."""
+    return name if len(name) <= LONGEST_SHOWN else f"{name[: LONGEST_SHOWN - 1]}…"
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > MOST_NAMES:
+        return f"{len(names):,} names ({', '.join(map(shortened, names[:3]))}, ...)"
+    return ", ".join(map(shortened, names)) or "none"
+
+
+def unknown_id(name: object, ids: Sequence[str]) -> InputError:
+    """The error for an id that no item has, with the nearest id."""
+    near = difflib.get_close_matches(str(name), ids[:1_000], n=1, cutoff=0.4)
+    hint = f"Did you mean {shortened(near[0])!r}? " if near else ""
+    shown = f"the {len(ids):,} ids ({', '.join(map(shortened, ids[:3]))}, ...)" if len(ids) > 3 else _listed(ids)
+    got = repr(shortened(name) if isinstance(name, str) else name)
+    return InputError("item", expected=f"one of {shown}", got=got, fix=f"{hint}Items are told by id.")
 
 
 def without_password(address: str) -> str:
-    """The address of a database for messages: without anything that stands where a password can stand."""
+    """The address of a database for messages, without anything that may be a password."""
     scheme, _, rest = address.partition("://")
-    login, at, place = re.sub(r"(?i)(pass[a-z]*=)[^&]*", r"\1***", rest).rpartition("@")
-    return f"{scheme}://{login.partition(':')[0]}{at}{place}"
+    login, at, host = re.sub(r"(?i)(pass[a-z]*=)[^&]*", r"\1***", rest).rpartition("@")
+    return f"{scheme}://{login.partition(':')[0]}{at}{host}"

@@ -1,4 +1,4 @@
-"""How much memory and how many threads a call may use; small, explicit, and the same for every kernel."""
+"""Limits of the memory and the threads that a call may use, the same for every kernel."""
 
 import os
 import sys
@@ -20,9 +20,18 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Limits:
-    """memory: bytes of working space that blocks aim for, beside inputs and results; threads: how many run at once.
+    """How much memory and how many threads computations may use.
 
-    The blocks of expected gains keep to it; batch rules (k-means, BatchBALD, k-centre) copy the rows they work on.
+    Attributes
+    ----------
+    memory : int
+        Bytes of working space that blocks aim for, besides inputs and results.
+    threads : int
+        Blocks that are computed at once.
+
+    Notes
+    -----
+    Expected gains keep to the limit of memory. Batch rules (k-means, BatchBALD, k-centre) copy the rows they work on.
     """
 
     memory: int = 512 * 2**20
@@ -30,12 +39,16 @@ class Limits:
 
 
 DEFAULT = Limits()
-POOLS = ("scipy.linalg", "sklearn.utils._openmp_helpers", "torch")  # modules that load a thread pool of their own
+THREAD_POOL_MODULES = (
+    "scipy.linalg",
+    "sklearn.utils._openmp_helpers",
+    "torch",
+)  # modules that load a thread pool of their own
 _current: ContextVar[Limits] = ContextVar("bemps_limits", default=DEFAULT)
 
 
 def current_limits() -> Limits:
-    """The limits in force here."""
+    """The limits of the calling thread or task."""
     return _current.get()
 
 
@@ -43,15 +56,30 @@ def current_limits() -> Limits:
 def limits(*, memory: int | None = None, threads: int | None = None) -> Iterator[Limits]:
     """Change the limits inside a `with` block: `with bemps.limits(threads=2, memory=10**9): ...`.
 
-    `threads=0` means all cores.
+    Parameters
+    ----------
+    memory : int, optional
+        Bytes of working space, at least 1 MiB. The default is the present limit.
+    threads : int, optional
+        Number of threads; 0: all cores. The default is the present limit.
+
+    Yields
+    ------
+    Limits
+        The limits inside the block.
+
+    Raises
+    ------
+    InputError
+        A limit is not an integer, or too small.
     """
     old = _current.get()
     new = Limits(
         memory=old.memory if memory is None else memory,
         threads=old.threads if threads is None else (threads or os.cpu_count() or 1),
     )
-    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (new.memory, new.threads))
-    if not whole or new.memory < 2**20 or new.threads < 1:
+    are_integers = all(isinstance(value, int) and not isinstance(value, bool) for value in (new.memory, new.threads))
+    if not are_integers or new.memory < 2**20 or new.threads < 1:
         raise InputError(
             "limits",
             expected="memory of at least 1 MiB (in bytes) and threads >= 0, whole numbers",
@@ -66,20 +94,20 @@ def limits(*, memory: int | None = None, threads: int | None = None) -> Iterator
 
 
 def library_threads(threads: int) -> AbstractContextManager[object]:
-    """Hold the threads of BLAS and OpenMP at `threads`: nested pools fight over the cores."""
-    loaded = tuple(name for name in POOLS if name in sys.modules)
-    held: AbstractContextManager[object] = _libraries(loaded).limit(limits=threads)
-    return held
+    """Limit the threads of BLAS and OpenMP: nested thread pools compete for the cores."""
+    loaded = tuple(name for name in THREAD_POOL_MODULES if name in sys.modules)
+    limited: AbstractContextManager[object] = _libraries(loaded).limit(limits=threads)
+    return limited
 
 
 @cache
 def _libraries(loaded: tuple[str, ...]) -> ThreadpoolController:
-    """The thread pools there are. Looking for them takes milliseconds, so only when a module has brought its own."""
+    """The thread pools of loaded libraries. The search takes milliseconds, so it runs once for each set of modules."""
     return ThreadpoolController()
 
 
 def map_blocks(work: Callable[[Block], Result], blocks: Sequence[Block]) -> list[Result]:
-    """`work` on every block, in order, on as many threads as the limits allow (NumPy releases the lock)."""
+    """Apply `work` to every block, on as many threads as the limits allow. Results are in the order of the blocks."""
     threads = min(current_limits().threads, len(blocks))
     with library_threads(1):
         if threads <= 1:
@@ -89,6 +117,6 @@ def map_blocks(work: Callable[[Block], Result], blocks: Sequence[Block]) -> list
 
 
 def slices(length: int, step: int) -> list[slice]:
-    """`range(length)` in consecutive slices of at most `step`."""
+    """Split `range(length)` into consecutive slices of at most `step`."""
     step = max(1, step)
     return [slice(start, min(start + step, length)) for start in range(0, length, step)]

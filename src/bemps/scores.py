@@ -4,9 +4,9 @@ r"""Strictly proper scores, each given by its convex function G (Savage; Gneitin
     S(p, y)         = G(p) + <grad G(p), delta_y - p>                         Eq (1) of the paper
     B(p, q)         = G(p) - G(q) - <grad G(q), p - q>                        Bregman divergence, >= 0
 
-A score here is any object with a method `G`; a bare function is taken as a G of its own, and has to work on arrays of
-any strides (`p.sum(-1)` does). Larger scores are better.
-Scores whose G is quadratic, G(p) = p^T C p + const, say so with `root` (C = root^T root on vectors that sum to
+A score here is any object with a method `G`. A function is taken as a G, and has to work on arrays of any strides
+(`p.sum(-1)` does). Larger scores are better.
+Scores whose G is quadratic, G(p) = p^T C p + const, have a method `root` (C = root^T root on vectors that sum to
 zero): their expected gain factorises.
 """
 
@@ -27,48 +27,103 @@ Values = Float[Array, "*batch"]
 
 @runtime_checkable
 class HasG(Protocol):
-    """What a score needs: its strictly convex function."""
+    """An object with a strictly convex function G: all that a score needs."""
 
-    def G(self, p: Simplex) -> Values: ...
+    def G(self, p: Simplex) -> Values:
+        """The expected score of a forecast p that is true, from (..., K) to (...)."""
 
 
 @runtime_checkable
 class HasRoot(HasG, Protocol):
     """A score whose G is quadratic, with the square root of its matrix for K classes."""
 
-    def root(self, K: int) -> Float[Array, "R K"]: ...
+    def root(self, K: int) -> Float[Array, "R K"]:
+        """The square root F of the matrix of G for K classes: G(p) = |F p|^2 + const."""
 
 
 class Score:
-    """A proper score from its G. Subclasses with a known gradient override `gradient`; the rest follows."""
+    """A proper score, defined by its convex function G. Subclasses with a known gradient override `gradient`."""
 
     strict = True  # strictly convex G: the convergence theorem of the paper holds
 
     def G(self, p: Simplex) -> Values:
+        """The expected score of a forecast p that is true.
+
+        Parameters
+        ----------
+        p : array of float (..., K)
+            Probabilities.
+
+        Returns
+        -------
+        array of float (...)
+            A value for each distribution.
+        """
         raise TypeError(f"{type(self).__name__} must define G(p)")
 
     def toward(self, p: Simplex, target: Simplex) -> Values:
         """<grad G(p), target - p>, the slope of G from p towards target.
 
-        One-sided differences of second order: p + h (target - p) never leaves the simplex.
+        Parameters
+        ----------
+        p : array of float (..., K)
+            Probabilities.
+        target : array of float (..., K)
+            Probabilities.
+
+        Returns
+        -------
+        array of float (...)
+            A slope for each pair.
+
+        Notes
+        -----
+        One-sided differences of second order are used: p + h (target - p) never leaves the simplex.
         """
         h = 1e-5
         step = h * (target - p)
         return np.asarray((4 * self.G(p + step) - self.G(p + 2 * step) - 3 * self.G(p)) / (2 * h))
 
     def S(self, p: Simplex, y: Int[Array, "*batch"] | int) -> Values:
-        """Score of forecast p when class y happens."""
+        """The score of a forecast if a class happens.
+
+        Parameters
+        ----------
+        p : array of float (..., K)
+            The forecast.
+        y : int or array of int (...)
+            The class that happens.
+
+        Returns
+        -------
+        array of float (...)
+            A score for each forecast, larger is better.
+        """
         return np.asarray(self.G(p) + self.toward(p, np.eye(p.shape[-1])[y]))
 
     def divergence(self, p: Simplex, q: Simplex) -> Values:
-        """B(p, q): what forecasting q loses when p is true."""
+        """The Bregman divergence B(p, q): what a forecast q loses if p is true.
+
+        Parameters
+        ----------
+        p : array of float (..., K)
+            The true distribution.
+        q : array of float (..., K)
+            The forecast.
+
+        Returns
+        -------
+        array of float (...)
+            A divergence for each pair, at least 0.
+        """
         return np.asarray(self.G(p) - self.G(q) - self.toward(q, p))
 
 
 class _Smooth(Score):
-    """A score with a gradient in closed form."""
+    """A score whose gradient is known in closed form."""
 
     def gradient(self, p: Simplex) -> Simplex:
+        """The gradient of G at p."""
         raise TypeError(f"{type(self).__name__} must define gradient(p)")
 
     def toward(self, p: Simplex, target: Simplex) -> Values:
@@ -121,7 +176,13 @@ class Spherical(_Smooth):
 
 @dataclass(frozen=True)
 class Power(_Smooth):
-    """The Tsallis family: G = (sum p^alpha - 1) / (alpha - 1); alpha = 2 is Brier, alpha -> 1 the log score."""
+    """The Tsallis family: G = (sum p^alpha - 1) / (alpha - 1). alpha = 2 is Brier, alpha -> 1 the log score.
+
+    Parameters
+    ----------
+    alpha : float
+        The exponent, above 0 and not 1.
+    """
 
     alpha: float = 1.5
 
@@ -151,6 +212,11 @@ class Beta(Score):
 
     alpha = beta = 1 is half the one-sided Brier score; alpha, beta -> 0 tends to the log score. alpha != beta weighs
     the two kinds of error differently.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        The exponents, above 0.
     """
 
     alpha: float = 1.0
@@ -170,9 +236,9 @@ class Beta(Score):
                 got=f"K={p.shape[-1]}",
                 fix="Use Power for more classes.",
             )
-        a, b, one = self.alpha, self.beta, np.clip(p[..., 1], 0.0, 1.0)
-        if_one = beta(a, b + 1) * betainc(b + 1, a, 1 - one)
-        if_zero = beta(a + 1, b) * betainc(a + 1, b, one)
+        a, b, p1 = self.alpha, self.beta, np.clip(p[..., 1], 0.0, 1.0)
+        if_one = beta(a, b + 1) * betainc(b + 1, a, 1 - p1)
+        if_zero = beta(a + 1, b) * betainc(a + 1, b, p1)
         return if_one, if_zero
 
     def G(self, p: Simplex) -> Values:
@@ -190,7 +256,13 @@ class Beta(Score):
 
 @dataclass(frozen=True, eq=False)
 class Quadratic(_Smooth):
-    """G = p^T C p for a K x K matrix C, positive definite on vectors that sum to zero: errors that cost differently."""
+    """G = p^T C p, for errors of different costs.
+
+    Parameters
+    ----------
+    C : array of float (K, K)
+        A matrix that is positive definite on vectors that sum to zero.
+    """
 
     C: Array
     _root: Float[Array, "R K"] = field(init=False, repr=False)
@@ -238,7 +310,7 @@ class Quadratic(_Smooth):
 
 @dataclass(frozen=True)
 class ZeroOne(_Smooth):
-    """G = max p: error rate (ELR, MOCU). Proper but not strictly: labelling may stall before the truth is found."""
+    """G = max p: error rate (ELR, MOCU). It is proper, but not strictly: labelling may stall before the truth."""
 
     strict = False
 
@@ -251,7 +323,13 @@ class ZeroOne(_Smooth):
 
 @dataclass(frozen=True)
 class SoftZeroOne(_Smooth):
-    """G = (1/k) log sum exp(k p): a strictly convex error rate (SMOCU), ZeroOne as k grows."""
+    """G = (1/k) log sum exp(k p): a strictly convex error rate (SMOCU). It tends to ZeroOne as k grows.
+
+    Parameters
+    ----------
+    k : float
+        The sharpness, above 0.
+    """
 
     k: float = 10.0
 
@@ -269,7 +347,13 @@ class SoftZeroOne(_Smooth):
 
 @dataclass(frozen=True)
 class Custom(Score):
-    """A score from a user's own convex function on (..., K)."""
+    """A score from a user's own convex function.
+
+    Parameters
+    ----------
+    function : callable
+        From probabilities (..., K) to values (...).
+    """
 
     function: GFunction
 
@@ -294,7 +378,15 @@ class Custom(Score):
 
 @dataclass(frozen=True)
 class CustomQuadratic(Custom):
-    """A score from a user's own object with a quadratic G and its `root`."""
+    """A score from a user's own object with a quadratic G.
+
+    Attributes
+    ----------
+    function : callable
+        The function G, from probabilities (..., K) to values (...).
+    square_root : callable
+        From the number of classes K to the matrix F with G(p) = |F p|^2 + const.
+    """
 
     square_root: Callable[[int], Float[Array, "R K"]]
 
@@ -316,7 +408,23 @@ ScoreLike = str | HasG | GFunction
 
 
 def score(value: ScoreLike) -> Score:
-    """A score from its name, from an object with `G`, or from a convex function of (..., K)."""
+    """Make a score from its name, from an object with `G`, or from a convex function.
+
+    Parameters
+    ----------
+    value : str, object or callable
+        A name of `SCORES`, an object with a method G(p), or a function of probabilities (..., K).
+
+    Returns
+    -------
+    Score
+        The score.
+
+    Raises
+    ------
+    InputError
+        The name is not known, or the value is none of these.
+    """
     if isinstance(value, str):
         if value not in SCORES:
             raise unknown_name("score", value, SCORES, "Or pass an object with G(p), or a function.")
@@ -338,7 +446,7 @@ def score(value: ScoreLike) -> Score:
 
 
 def quadratic_root(value: Score, K: int) -> Float[Array, "R K"] | None:
-    """The `root` of a score for K classes; None for a score that has none, whose gain does not factorise."""
+    """The `root` of a score for K classes. None: the score has none, and its gain does not factorise."""
     if not isinstance(value, HasRoot):
         return None
     root = np.asarray(value.root(K), dtype=np.float64)
@@ -353,15 +461,37 @@ def quadratic_root(value: Score, K: int) -> Float[Array, "R K"] | None:
 
 
 def check_convexity(value: ScoreLike, K: int, *, pairs: int = 20_000, seed: Seed = 0) -> float:
-    """Test numerically that G is convex on the simplex; return the smallest relative gap found, > 0 if strictly so.
+    """Test numerically that the G of a score is convex on the simplex.
 
-    Draws pairs p, q (inside, near corners and on faces) and looks at [G(p)/2 + G(q)/2 - G((p+q)/2)] / |p-q|^2.
-    Raises InputError with the offending pair if it is negative beyond rounding.
+    Parameters
+    ----------
+    value : str, object or callable
+        The score, as `score` takes it.
+    K : int
+        Number of classes, at least 2.
+    pairs : int
+        Number of pairs of distributions to test, at least 100.
+    seed : int or numpy.random.Generator
+        Seed of the pairs.
+
+    Returns
+    -------
+    float
+        The smallest value of [G(p)/2 + G(q)/2 - G((p+q)/2)] / |p-q|^2 over the pairs p, q; > 0 if G is strictly convex.
+
+    Raises
+    ------
+    InputError
+        G is not convex. The message shows the pair.
+
+    Notes
+    -----
+    Pairs are drawn inside the simplex, near its corners and on its faces.
     """
     rng = checks.generator(seed)
     G = score(value).G
-    checks.whole(K, "K", 2)
-    checks.whole(pairs, "pairs", 100)
+    checks.integer(K, "K", 2)
+    checks.integer(pairs, "pairs", 100)
     p, q = (_spread_simplex(rng, pairs, K) for _ in range(2))
     distance = ((p - q) ** 2).sum(-1)
     p, q, distance = (side[distance > 1e-4] for side in (p, q, distance))  # nearer ones drown in rounding
@@ -379,7 +509,7 @@ def check_convexity(value: ScoreLike, K: int, *, pairs: int = 20_000, seed: Seed
 
 
 def _spread_simplex(rng: np.random.Generator, rows: int, K: int) -> Float[Array, "N K"]:
-    """Points of the simplex: the middle, the corners and the faces all visited."""
+    """Points of the simplex: in the middle, near the corners and on the faces."""
     concentration = rng.choice([0.05, 0.3, 1.0, 5.0], size=(rows, 1))
     p = rng.gamma(concentration, size=(rows, K)) + 1e-300
     p *= rng.random((rows, K)) > rng.choice([0.0, 0.3], size=(rows, 1))

@@ -1,4 +1,4 @@
-"""The contract that every model keeps, as tests you can run on your own.
+"""The contract of every model, as tests that you can run on your own models.
 
     from bemps.testing import ModelCase, model_contract
 
@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bemps.errors import InputError
-from bemps.members.base import HasEmbeddings, HasFeatures, HasSurprisal, HasWeights, Items, Model, count, take
+from bemps.models.base import HasEmbeddings, HasFeatures, HasSurprisal, HasWeights, Items, Model, count, take
 from bemps.types import Array
 
 SUM_TOLERANCE = 1e-5
@@ -30,9 +30,24 @@ SUM_TOLERANCE = 1e-5
 class ModelCase:
     """A model under test, with labelled items that it can learn.
 
-    tolerance       by how much the same item may differ between batches (float32 models: about 1e-5)
-    members_differ  False for a model of one member, or whose members agree by design
-    learns          False for a model that does not learn from its labels (probabilities from a file)
+    Attributes
+    ----------
+    name : str
+        The name of the case in the ids of the tests.
+    make : callable
+        Returns a new model that is not fitted.
+    items : Items
+        Labelled items, a dozen or more.
+    labels : array of int (L,)
+        Their codes: three classes or more, two labels of each.
+    classes : sequence of str
+        Names of the classes.
+    tolerance : float
+        How far the probabilities of an item may differ between batches (float32 models: about 1e-5).
+    members_differ : bool
+        False for a model of one member, or whose members agree by design.
+    learns : bool
+        False for a model that does not learn from its labels (probabilities from a file).
     """
 
     name: str
@@ -45,15 +60,38 @@ class ModelCase:
     learns: bool = True
 
     def fitted(self, seed: int = 0) -> Model:
+        """A new model, fitted to the labelled items.
+
+        Parameters
+        ----------
+        seed : int
+            Seed of the fit.
+
+        Returns
+        -------
+        Model
+            The fitted model.
+        """
         return self.make().fit(self.items, self.labels, self.classes, np.random.default_rng(seed))
 
     def only(self, keep: Int[Array, " n"]) -> "ModelCase":
-        """The same case with only these labelled items."""
+        """The same case with only some of the labelled items.
+
+        Parameters
+        ----------
+        keep : array of int (n,)
+            Positions of the items.
+
+        Returns
+        -------
+        ModelCase
+            The smaller case.
+        """
         return replace(self, items=take(self.items, keep), labels=self.labels[keep])
 
 
 def _probs(case: ModelCase, model: Model, items: Items) -> Float[Array, "E N K"]:
-    """The prediction, once it is a distribution for each member and item."""
+    """The prediction, checked to be a distribution for each member and item."""
     probs = model.predict(items)
     assert probs.ndim == 3, f"predict returned {probs.ndim} axes, expected (E, N, K)"
     expected = (count(items), len(case.classes))
@@ -74,7 +112,7 @@ def check_probabilities(case: ModelCase) -> None:
 
 
 def check_no_items(case: ModelCase) -> None:
-    """An empty pool is a pool: (E, 0, K)."""
+    """The prediction of no items has the shape (E, 0, K)."""
     _probs(case, case.fitted(), take(case.items, np.arange(0)))
 
 
@@ -85,7 +123,7 @@ def check_same_seed_same_numbers(case: ModelCase) -> None:
 
 
 def check_no_memory_of_earlier_fit(case: ModelCase) -> None:
-    """A model that was fitted before gives the same numbers as a fresh one."""
+    """A model that was fitted before predicts the same numbers as a new one."""
     fresh = case.fitted(seed=3).predict(case.items)
     half = case.only(np.arange(0, count(case.items), 2))
     used = half.fitted(seed=1)
@@ -96,7 +134,7 @@ def check_no_memory_of_earlier_fit(case: ModelCase) -> None:
 
 
 def check_same_answer_until_retrained(case: ModelCase) -> None:
-    """Two calls agree in every bit, whatever was asked between them."""
+    """Two calls agree in every bit, whatever was predicted between them."""
     model = case.fitted()
     first = model.predict(case.items)
     model.predict(take(case.items, np.arange(1)))
@@ -104,16 +142,16 @@ def check_same_answer_until_retrained(case: ModelCase) -> None:
 
 
 def check_company_does_not_matter(case: ModelCase) -> None:
-    """A member is one function: alone, reversed or repeated, an item gets the same probabilities."""
+    """An item gets the same probabilities alone, in reversed order or repeated."""
     model, N = case.fitted(), count(case.items)
-    whole = model.predict(case.items)
+    together = model.predict(case.items)
     for order in (np.arange(N)[::-1], np.array([0, N - 1, 0]), np.array([N // 2])):
-        off = np.abs(model.predict(take(case.items, order)) - whole[:, order]).max()
+        off = np.abs(model.predict(take(case.items, order)) - together[:, order]).max()
         assert off <= case.tolerance, f"probabilities of an item move by {off:.2g} with the rest of the batch"
 
 
 def check_members_differ(case: ModelCase) -> None:
-    """No two members agree on every item, seen or not (an ensemble of copies has nothing to say)."""
+    """No two members agree on every item: an ensemble of copies has no disagreement to measure."""
     if not case.members_differ:
         return
     half = case.only(np.arange(0, count(case.items), 2))
@@ -125,7 +163,7 @@ def check_members_differ(case: ModelCase) -> None:
 
 
 def check_learns(case: ModelCase) -> None:
-    """On its own training items the mean prediction beats always naming the largest class."""
+    """On its training items the mean prediction is better than always predicting the largest class."""
     if not case.learns:
         return
     mean = case.fitted().predict(case.items).mean(axis=0)
@@ -135,7 +173,7 @@ def check_learns(case: ModelCase) -> None:
 
 
 def check_columns_follow_classes(case: ModelCase) -> None:
-    """With the classes reversed, so are the columns: codes are positions in `classes`, nothing else."""
+    """If the classes are reversed, the columns are too: codes are positions in `classes`."""
     if not case.learns:
         return
     K = len(case.classes)
@@ -147,7 +185,7 @@ def check_columns_follow_classes(case: ModelCase) -> None:
 
 
 def check_one_class_only(case: ModelCase) -> None:
-    """All labels alike: a distribution over all K, and that class is the answer everywhere."""
+    """With labels of one class only, predictions have all K columns, and that class is the most probable."""
     code = int(case.labels[0])
     alone = case.only(np.flatnonzero(case.labels == code))
     probs = _probs(case, alone.fitted(), case.items)
@@ -156,7 +194,7 @@ def check_one_class_only(case: ModelCase) -> None:
 
 
 def check_unseen_class(case: ModelCase) -> None:
-    """Classes without a label keep their column, first and last in the order."""
+    """Classes without a label have a column, also as the first and the last class."""
     labels = case.labels + 1
     wider = replace(case, labels=labels, classes=["unseen before", *case.classes, "unseen after"])
     if not case.learns:
@@ -166,18 +204,18 @@ def check_unseen_class(case: ModelCase) -> None:
 
 
 def check_two_labels(case: ModelCase) -> None:
-    """Two labels, of two classes: the smallest start there is."""
+    """A model can be fitted to two labels of two classes."""
     other = int(np.flatnonzero(case.labels != case.labels[0])[0])
     _probs(case, case.only(np.array([0, other])).fitted(), case.items)
 
 
 def check_single_label(case: ModelCase) -> None:
-    """One label."""
+    """A model can be fitted to one label."""
     _probs(case, case.only(np.arange(1)).fitted(), case.items)
 
 
 def check_refusals(case: ModelCase) -> None:
-    """Bad input and a premature question are refused with an InputError."""
+    """Bad input, and a prediction before the first fit, are refused with an InputError."""
     rng, K = np.random.default_rng(0), len(case.classes)
     none, zero = np.arange(0), np.zeros(1, dtype=np.int64)
     _refuses(lambda: case.make().predict(case.items), "predict before fit")
@@ -235,7 +273,18 @@ MODEL_CHECKS: tuple[Callable[[ModelCase], None], ...] = (
 
 
 def model_contract(*cases: ModelCase) -> Any:
-    """A pytest decorator: the test runs for every case with every check (arguments `case` and `check`)."""
+    """A pytest decorator that runs a test for every case with every check.
+
+    Parameters
+    ----------
+    *cases : ModelCase
+        The models to test.
+
+    Returns
+    -------
+    pytest mark
+        A parametrisation of the arguments `case` and `check`.
+    """
     import pytest
 
     pairs = [

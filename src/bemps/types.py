@@ -1,4 +1,4 @@
-"""The words of bemps, used everywhere the same.
+"""The letters of shapes, and the types that every part of bemps uses.
 
 E  ensemble members            N  candidates in the pool      M  points of the estimation pool (the paper's x')
 K  classes                     B  batch size                  H  features                    L  labelled items
@@ -22,9 +22,14 @@ Progress = Callable[[str, int, int], None]  # task, done, total
 class Selection:
     """The items to label next, best or first picked first.
 
-    indices   (B,) positions in the pool, all different
-    scores    (B,) what the strategy thought of each pick, larger is better (its meaning is the strategy's own)
-    clusters  for each pick the candidates it stands for, itself among them; None where the strategy has no such notion
+    Attributes
+    ----------
+    indices : array of int (B,)
+        Positions in the pool, all different.
+    scores : array of float (B,)
+        The strategy's score of each item, larger is better. Each strategy defines its own.
+    clusters : tuple of array of int, optional
+        For each item the candidates that it stands for, itself included. None: the strategy does not cluster.
     """
 
     indices: Int[Array, " B"]

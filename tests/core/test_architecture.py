@@ -5,59 +5,42 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "bemps"
-# each room may import the rooms after it in this list, and none before
-ROOMS = [
+# five floors; a package may import those after it in this list, and none before
+FLOORS = [
+    # the command line
     ["cli"],
-    ["bench"],
-    ["serve"],
+    # applications
+    ["server"],
     ["project"],
-    ["project_models"],
-    ["content_heads"],
-    ["content_models"],
-    ["exchange"],
+    ["formats"],
     ["store"],
     ["report"],
-    ["statistics"],
+    ["results"],
     ["distributed"],
     ["experiments"],
+    # learning
     ["learner"],
-    ["analysis"],
-    ["selection"],
-    ["strategies"],
-    ["parbals"],
-    ["closed_form"],
-    ["anchors", "falcun", "herding"],
-    ["baselines", "batchbald", "clusters"],
-    ["batch"],
+    # mathematics; models and data
+    ["acquisition"],
     ["gain"],
-    ["scores", "context"],
+    ["scores"],
     ["testing"],
-    ["members"],
-    ["encoders"],
+    ["models"],
     ["data"],
+    # what every floor uses
+    ["metrics"],
     ["checks", "limits"],
-    ["types"],
-    ["_io", "_processes"],
-    ["errors"],
+    ["_utils"],
+    ["types", "errors"],
 ]
-MATHS = {
-    "scores",
-    "closed_form",
-    "gain",
-    "batch",
-    "baselines",
-    "batchbald",
-    "clusters",
-    "anchors",
-    "falcun",
-    "herding",
-    "parbals",
-    "strategies",
-    "selection",
-    "context",
+MATHS = {"scores", "gain", "acquisition"}
+POINTING_WORDS = {
+    *("found", "told", "given", "one", "place", "said", "wanted", "chosen"),
+    *("kept", "there", "made", "had", "whole", "plain", "held"),
 }
 
 
@@ -81,12 +64,12 @@ def files() -> list[Path]:
 
 
 def test_every_room_is_in_the_list():
-    listed = {room for level in ROOMS for room in level}
+    listed = {room for level in FLOORS for room in level}
     assert {room_of(path) for path in files()} <= listed
 
 
 def test_imports_go_downward():
-    level = {room: i for i, rooms in enumerate(ROOMS) for room in rooms}
+    level = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
     wrong = [
         (str(path.relative_to(SOURCE)), room)
         for path in files()
@@ -98,16 +81,16 @@ def test_imports_go_downward():
 
 def test_models_know_no_maths_and_data_knows_neither():
     for path in files():
-        if room_of(path) in {"members", "data"}:
+        if room_of(path) in {"models", "data"}:
             assert not imported_rooms(path) & MATHS, path
         if room_of(path) == "data":
-            assert "members" not in imported_rooms(path), path
+            assert "models" not in imported_rooms(path), path
 
 
 def test_the_store_knows_neither_models_nor_maths():
     for path in files():
         if room_of(path) == "store":
-            assert imported_rooms(path) <= {"store", "_io", "errors"}, path
+            assert imported_rooms(path) <= {"store", "_utils", "errors"}, path
 
 
 def test_import_is_light():
@@ -124,9 +107,12 @@ def test_import_takes_less_than_half_a_second():
     assert min(run() for _ in range(3)) < 0.5
 
 
-IMPORT_NAMES = {"scikit-learn": "sklearn", "pillow": "PIL"}  # distributions whose package has another name
+IMPORT_NAMES = {
+    "scikit-learn": "sklearn",
+    "pillow": "PIL",
+    "markdown-it-py": "markdown_it",
+}  # distributions whose package has another name
 NOT_OURS = {
-    *("baal", "batchbald_redux", "skactiveml", "small_text"),  # bench/peers.py, in an environment of its own
     "pytest",  # bemps.testing, inside the user's own tests
 }
 
@@ -152,9 +138,134 @@ def imported_packages(path: Path) -> set[str]:
 
 
 def test_the_parts_are_there_after_import_bemps():
-    code = "import bemps; print(bemps.data.Table.__name__, bemps.report.__name__, bemps.statistics.__name__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["Table", "bemps.report", "bemps.statistics"]
+    for name in ("data", "formats", "models", "project", "report", "results"):
+        code = f"import bemps; print(bemps.{name}.__name__)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == f"bemps.{name}"
     code = "import bemps; bemps.nothing"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "has no attribute 'nothing'" in done.stderr
+
+
+def test_progress_is_told_without_experiments():
+    """Watchers are those of `bemps._utils.watchers`: neither clusters nor the terminal need experiments for them."""
+    for path in files():
+        if room_of(path) in {"distributed", "cli"}:
+            assert "experiments.progress" not in path.read_text(), path
+
+
+def modules() -> list[Path]:
+    return [path for path in SOURCE.rglob("*.py") if path.name != "__init__.py"]
+
+
+def test_no_folder_has_more_than_sixteen_modules():
+    counts = Counter(path.parent.relative_to(SOURCE) for path in modules())
+    assert {str(folder): n for folder, n in counts.items() if n > 16} == {}
+
+
+def test_no_two_modules_have_one_name():
+    counts = Counter(path.stem for path in modules())
+    assert [name for name, n in counts.items() if n > 1] == []
+
+
+def test_names_say_what_things_are():
+    """No variable or argument is called by a word that only points."""
+    wrong = []
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            name = node.arg if isinstance(node, ast.arg) else node.id if stored else None
+            if name in POINTING_WORDS:
+                wrong.append(f"{path.relative_to(SOURCE)}:{node.lineno} {name}")
+    assert wrong == []
+
+
+def test_every_module_says_what_it_is_for():
+    assert [str(path) for path in SOURCE.rglob("*.py") if not ast.get_docstring(ast.parse(path.read_text()))] == []
+
+
+def exports() -> list[tuple[str, str]]:
+    """The package and the name of everything that the `__init__` of a package exports."""
+    names = []
+    for path in sorted(SOURCE.rglob("__init__.py")):
+        package = ".".join(["bemps", *path.parent.relative_to(SOURCE).parts])
+        names += [(package, name) for name in reexported(path)]
+        functions = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
+        names += [(package, node.name) for node in functions if not node.name.startswith("_")]
+    return names
+
+
+def reexported(path: Path) -> dict[str, str]:
+    """The module of every name that a file imports as itself, `from module import name as name`."""
+    return {
+        alias.name: str(node.module)
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname == alias.name
+    }
+
+
+def file_of(module: str) -> Path:
+    path = SOURCE.parent.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def definition(module: str, name: str) -> ast.AST | None:
+    """The function or class of a name, followed through modules that import it; None for a constant or a module."""
+    for node in ast.parse(file_of(module).read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return node
+    source = reexported(file_of(module)).get(name)
+    return None if source is None or file_of(f"{source}.{name}").exists() else definition(source, name)
+
+
+def parameters(node: ast.AST) -> list[str]:
+    """The parameters of a function, of `__init__` of a class, or the fields of a dataclass."""
+    if isinstance(node, ast.FunctionDef):
+        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        return [argument.arg for argument in arguments if argument.arg not in ("self", "cls")]
+    assert isinstance(node, ast.ClassDef)
+    init = [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"]
+    if init:
+        return parameters(init[0])
+    is_dataclass = any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
+    fields = [part for part in node.body if isinstance(part, ast.AnnAssign) and "init=False" not in ast.unparse(part)]
+    return [ast.unparse(field.target) for field in fields] if is_dataclass else []
+
+
+def test_everything_that_a_package_exports_is_documented():
+    """A docstring; with three or more parameters a section that names each of them, which the reference shows."""
+    wrong = []
+    for package, name in exports():
+        node = definition(package, name)
+        if node is None:
+            continue
+        text = ast.get_docstring(node) or ""
+        section = re.search(r"^(Parameters|Attributes)\n-+\n", text, re.MULTILINE)
+        if not text or (len(parameters(node)) >= 3 and section is None):
+            wrong.append(f"{package}.{name}")
+        elif section is not None:
+            heads = re.findall(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: :.*)?$", text[section.end() :], re.MULTILINE)
+            described = {part.lstrip("*") for head in heads for part in head.split(", ")}
+            wrong += [f"{package}.{name}: {each}" for each in parameters(node) if each not in described]
+    assert wrong == []
+
+
+def test_the_pages_import_what_packages_export():
+    """Pages import from packages and from modules at the root; of models only those that `bemps.models` exports."""
+    exported, root = set(exports()), {path.stem for path in SOURCE.glob("*.py")} - {"__init__"}
+    wrong = []
+    for path in [SOURCE.parents[1] / "README.md", *(SOURCE.parents[1] / "docs").rglob("*.md")]:
+        for module, names in re.findall(r"^ *from (bemps[\w.]*) import (.+)$", path.read_text(), re.MULTILINE):
+            for name in names.split(", "):
+                is_package = module == "bemps" and (SOURCE / name / "__init__.py").exists()
+                needs_torch = module.startswith("bemps.models.") and ("bemps.models", name) not in exported
+                is_public = (module, name) in exported or module.removeprefix("bemps.") in root
+                if not (is_public or is_package or needs_torch):
+                    wrong.append(f"{path.name}: {module}.{name}")
+    assert wrong == []
+
+
+def test_nothing_beside_the_package_is_imported_by_it():
+    assert {name for path in files() for name in imported_packages(path)} & {"benchmarks", "studies"} == set()

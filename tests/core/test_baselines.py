@@ -4,12 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+import reference
+from making import predictions, weights_for
 
 import bemps
-import reference
-from bemps import baselines, clusters
-from bemps.batchbald import batchbald
-from making import predictions, weights_for
+from bemps.acquisition import baselines, clusters
+from bemps.acquisition.batchbald import batchbald
 
 
 @pytest.fixture
@@ -119,6 +119,16 @@ def test_typiclust_takes_the_dense_middle_of_clusters_without_a_label():
     assert sorted(int(i) // 40 for i in picks) == [1, 2, 3]
     for i in picks:
         assert np.linalg.norm(x[i] - centres[int(i) // 40]) < 1.0
+
+
+def test_typiclust_of_a_small_pool_goes_by_typicality_and_not_by_the_order_of_the_file():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([centre + rng.normal(size=(10, 2)) for centre in ([0.0, 0.0], [30.0, 0.0], [0.0, 30.0])])
+    x[::10] += 8.0  # the first of each cluster lies at its edge
+    picks = clusters.typiclust(x, None, 30, rng).indices
+    assert sorted(picks) == list(range(30))
+    assert not {0, 10, 20} & set(picks[:6].tolist())
+    assert {int(pick) // 10 for pick in picks[:6]} == {0, 1, 2}
 
 
 def test_nearest_to_centres_covers_the_clusters():

@@ -106,7 +106,7 @@ def test_numbers_of_the_wrong_kind():
             checks.within(bad, "T", 0, 1)
     for bad in (2.7, "3", True, 0):
         with pytest.raises(bemps.InputError, match="size: expected a whole number"):
-            checks.whole(bad, "size", 1)
+            checks.integer(bad, "size", 1)
 
 
 def test_no_probabilities_and_nothing_else():

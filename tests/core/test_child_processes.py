@@ -10,7 +10,7 @@ import time
 import httpx
 import pytest
 
-from bemps._processes import safe_path
+from bemps._utils.child_processes import safe_path
 
 PACKAGES = ("numpy", "torch", "sklearn", "joblib", "scipy", "pyarrow", "sqlalchemy", "pydantic", "fastapi", "psutil")
 RUN = ("run", "--dataset", "digits", "--strategies", "random", "--budget", "20", "--batch-size", "10", "--seeds", "2")

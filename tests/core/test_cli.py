@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from making import predictions
 from typer.testing import CliRunner
 
 import bemps
 from bemps.cli import app
-from bemps.experiments.models import MODELS
-from bemps.members.from_file import FromFile
-from making import predictions
+from bemps.models.from_file import FromFile
+from bemps.models.model_registry import grid_models
 
 run = CliRunner().invoke
 
@@ -32,7 +32,7 @@ def files(tmp_path):
 
 def test_help_names_every_command_and_shows_examples():
     out = run(app, ["--help"]).output
-    for name in ("demo", "select", "strategies", "bench"):
+    for name in ("demo", "select", "strategies", "weights"):
         assert name in out
         assert run(app, [name, "--help"]).exit_code == 0
     assert "bemps select probs.npy -n 50" in run(app, ["select", "--help"]).output
@@ -40,7 +40,7 @@ def test_help_names_every_command_and_shows_examples():
 
 def test_help_of_run_names_every_model():
     out = " ".join(run(app, ["run", "--help"], env={"COLUMNS": "200"}).output.replace("│", " ").split())
-    assert f"{', '.join(MODELS)};" in out
+    assert f"{', '.join(grid_models())};" in out
 
 
 def test_strategies_lists_them_all():
@@ -139,6 +139,37 @@ def test_select_names_items_by_a_file_of_ids_or_by_the_npz_that_models_read(file
     out = folder / "named.json"
     assert run(app, ["select", str(folder / "named.npz"), *map(str, same), "--out", str(out)]).exit_code == 0
     assert json.loads(out.read_text())["ids"] == [names[index] for index in wanted]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("done.txt", ""), ("done.txt", "\n\n"), ("done.txt", "id\n"), ("done.csv", "id,label\n")]
+)
+def test_a_file_without_labels_is_no_labels_yet(files, name, content):
+    folder, _ = files
+    (folder / name).write_text(content)
+    rows = chosen_rows(folder / "probs.npy", "-n", 30, "--labelled", folder / name)
+    assert len(rows) == 30
+
+
+def test_blank_lines_and_tables_of_ids_are_read(files):
+    folder, _ = files
+    names = [f"i{i}" for i in range(30)]
+    (folder / "ids.txt").write_text("\n".join([*names[:9], "", *names[9:], "", ""]))
+    (folder / "ids.csv").write_text("text,id\n" + "".join(f"hello,{name}\n" for name in names))
+    (folder / "done.csv").write_text("id,label\ni3,a\n\ni5,b\n")
+    for ids in ("ids.txt", "ids.csv"):
+        rows = chosen_rows(
+            *(folder / "probs.npy", "-n", 28, "--ids", folder / ids, "--labelled", folder / "done.csv"),
+        )
+        assert {row["id"] for row in rows} == set(names) - {"i3", "i5"}
+
+
+def test_a_table_of_ids_without_such_a_column_is_refused(files):
+    folder, _ = files
+    (folder / "done.csv").write_text("name,label\ni3,a\n")
+    result = run(app, ["select", str(folder / "probs.npy"), "-n", "2", "--labelled", str(folder / "done.csv")])
+    assert result.exit_code == 2
+    assert "a column id" in result.stderr
 
 
 def test_select_never_chooses_what_is_labelled(files):

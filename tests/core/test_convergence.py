@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bemps
-from bemps.baselines import bald
+from bemps.acquisition.baselines import bald
 
 GAINS = {
     "coremse": lambda models, weights: bemps.core_mse(models, weights=weights).scores,

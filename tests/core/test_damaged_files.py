@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from readers import READERS, image_bytes, try_damaged, valid_files, write_files
 
 from bemps import data
 from bemps.data.arrays import read_arrays, save_array
 from bemps.errors import BempsError
 from bemps.experiments import config_of
 from bemps.store import open_store
-from readers import READERS, image_bytes, try_damaged, valid_files, write_files
 
 CASES, SOAK = 22, 10_000  # cases of a reader of weight one; cases of all readers together
 

@@ -3,12 +3,12 @@
 import mpmath
 import numpy as np
 import pytest
+import reference
+from making import predictions, weights_for
 
 import bemps
-import reference
-from bemps.gain.blocked import BlockedGain, GeneralKernel
+from bemps.gain.general import BlockedGain, GeneralKernel
 from bemps.scores import SCORES, Custom, Power, Quadratic, SoftZeroOne, score
-from making import predictions, weights_for
 
 SHAPES = [(1, 3, 2, 2), (2, 4, 3, 2), (3, 5, 4, 3), (5, 6, 7, 4), (7, 2, 1, 6), (4, 1, 5, 10)]
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from making import predictions, weights_for
 
 import bemps
-from bemps.gain.posterior import mean_prediction, mutual_information, phi, ratio_to_mean
+from bemps.gain.member_posterior import mean_prediction, mutual_information, phi, ratio_to_mean
 from bemps.scores import SoftZeroOne
-from making import predictions, weights_for
 
 NAMES = ["brier", "log", "spherical", "power", "zero-one", "soft-zero-one"]
 

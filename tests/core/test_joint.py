@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+import reference
+from making import predictions, weights_for
 
 import bemps
-import reference
-from bemps.gain.joint import brier_half, joint_greedy
-from making import predictions, weights_for
+from bemps.gain.joint import brier_form_root, joint_greedy
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -30,7 +30,7 @@ def test_sampled_joint_gain_is_near_the_exact_one():
 def test_greedy_picks_raise_the_joint_gain_most():
     rng = np.random.default_rng(4)
     probs, weights = predictions(rng, 4, 15, 3), weights_for(rng, 4)
-    picks, increments = joint_greedy(probs, 4, brier_half(probs, weights), weights, samples=10_000, rng=rng)
+    picks, increments = joint_greedy(probs, 4, brier_form_root(probs, weights), weights, samples=10_000, rng=rng)
     for step in range(4):
         before = list(picks[:step])
         values = {i: bemps.joint_gain(probs, [*before, i], weights=weights) for i in range(15) if i not in before}

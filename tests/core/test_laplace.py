@@ -5,10 +5,11 @@ import pytest
 
 import bemps
 from bemps import InputError, scores
-from bemps.closed_form import smoothing
-from bemps.gain import laplace
-from bemps.gain.blocked import GeneralKernel
-from bemps.gain.laplace import Linear, curvature, laplace_gain
+from bemps._utils.numerics import curvature
+from bemps.acquisition.closed_form import spectral_smoother
+from bemps.gain import closed_form_gain
+from bemps.gain.closed_form_gain import LinearItems, laplace_gain
+from bemps.gain.general import GeneralKernel
 
 
 def softmax(z):
@@ -27,7 +28,7 @@ def test_traces_are_those_of_the_matrices(score):
     a, b = rng.dirichlet(np.ones(4), size=5), rng.dirichlet(np.ones(4), size=6)
     S = [[np.diag(q) - np.outer(q, q) for q in side] for side in (a, b)]
     wanted = [[np.trace(s @ (t / 2 if score == "log" else t @ t)) for t in S[1]] for s in S[0]]
-    assert np.allclose(laplace.trace_terms(a, b, score), wanted, atol=1e-14)
+    assert np.allclose(closed_form_gain.trace_terms(a, b, score), wanted, atol=1e-14)
 
 
 @pytest.mark.parametrize("score", ["log", "brier"])
@@ -45,7 +46,9 @@ def test_limit_of_many_sampled_members(score):
         members = softmax(z0 + np.einsum("nh,ehk->enk", z, noise))
         G, uniform = scores.score(score).G, np.full(len(members), 1 / len(members))
         sampled = GeneralKernel(members[:, :2], members, G, uniform)(np.arange(2))
-        closed = laplace.laplace_gain(laplace.Linear(z[:2], softmax(z0)[:2]), laplace.Linear(z, softmax(z0)), score)
+        closed = closed_form_gain.laplace_gain(
+            closed_form_gain.LinearItems(z[:2], softmax(z0)[:2]), closed_form_gain.LinearItems(z, softmax(z0)), score
+        )
         errors.append(np.abs(closed - sampled).max() / sampled.max())
     assert errors[0] > errors[1] > errors[2]
     assert errors[1] < 0.08
@@ -61,23 +64,23 @@ def test_downdates_equal_refactorising_after_every_pick(score):
 
     def from_scratch(picked):
         H_L = np.concatenate([labelled, features[picked]])
-        d = laplace.curvature(np.concatenate([labelled_q, q[picked]]))
+        d = curvature(np.concatenate([labelled_q, q[picked]]))
         A = np.linalg.inv(H_L.T @ np.diag(d) @ H_L + l2 * np.eye(6))
         c = features @ A @ features.T
-        gain = c**2 * laplace.trace_terms(q, q, score) / (1 + np.diag(c) * laplace.curvature(q))[:, None]
+        gain = c**2 * closed_form_gain.trace_terms(q, q, score) / (1 + np.diag(c) * curvature(q))[:, None]
         return gain.mean(1)
 
-    white = laplace.whitener(labelled, laplace.curvature(labelled_q), l2=l2)
-    here = laplace.Linear(features @ white, q)
-    greedy = laplace.GreedyLaplace(here, here, score)
+    white = closed_form_gain.whitening_matrix(labelled, curvature(labelled_q), l2=l2)
+    here = closed_form_gain.LinearItems(features @ white, q)
+    greedy = closed_form_gain.GreedyLaplace(here, here, score)
     picked = []
-    assert np.allclose(greedy.scores, laplace.laplace_gain(here, here, score).mean(1))
+    assert np.allclose(greedy.scores, closed_form_gain.laplace_gain(here, here, score).mean(1))
     for _ in range(12):
         assert np.allclose(greedy.scores, from_scratch(picked), rtol=1e-9)
         best = int(np.argmax(np.where(np.isin(np.arange(40), picked), -1, greedy.scores)))
         picked.append(best)
         greedy.pick(best)
-    chosen, _ = laplace.greedy_batch(here, here, 12, score)
+    chosen, _ = closed_form_gain.greedy_batch(here, here, 12, score)
     assert chosen.tolist() == picked
     selected = bemps.select(
         q[None], 12, f"core{'mse' if score == 'brier' else 'log'}-laplace", features=features,
@@ -137,21 +140,21 @@ def test_estimation_pool_of_other_items_needs_their_features():
 
 def test_only_log_and_brier_have_a_closed_form():
     with pytest.raises(bemps.InputError, match="closed form"):
-        laplace.trace_terms(np.eye(2), np.eye(2), "spherical")
+        closed_form_gain.trace_terms(np.eye(2), np.eye(2), "spherical")
 
 
 def test_smoothed_vectors_by_hand():
     """Components times their standard deviations, of root-mean-square norm 2.5, and a bias; the rest is dropped."""
     rng = np.random.default_rng(0)
     pool = rng.normal(size=(2000, 3)) @ np.diag([3.0, 1.0, 1e-4]) + 7.0
-    features = smoothing(pool)(pool)
+    features = spectral_smoother(pool)(pool)
     assert features.shape == (2000, 3)  # two directions and the bias
     np.testing.assert_allclose(features[:, -1], 2.5 * 0.35)
     np.testing.assert_allclose((features[:, :-1] ** 2).sum(1).mean(), 2.5**2, rtol=1e-3)
     spread = features[:, :-1].std(0)
     np.testing.assert_allclose(spread[0] / spread[1], (pool[:, 0].std() / pool[:, 1].std()) ** 2, rtol=0.02)
     same = np.ones((4, 3))
-    assert smoothing(same)(same).shape == (4, 1)  # nothing varies: the bias alone
+    assert spectral_smoother(same)(same).shape == (4, 1)  # nothing varies: the bias alone
 
 
 def test_ties_are_the_literal_greedy_of_balanced_gains():
@@ -162,7 +165,7 @@ def test_ties_are_the_literal_greedy_of_balanced_gains():
     found = bemps.select(
         q[None], 4, "corelog-ties", embeddings=vectors, labelled_embeddings=labelled, labelled_probs=known, floor=6
     )
-    features, told = map(smoothing(vectors), (vectors, labelled))
+    features, told = map(spectral_smoother(vectors), (vectors, labelled))
     ordered = np.sort(q, axis=1)
     size = max(24, int(np.ceil(120 * (1 - q.max(1)).mean() ** 3)))
     kept = np.argsort(ordered[:, -1] - ordered[:, -2])[:size]
@@ -171,7 +174,7 @@ def test_ties_are_the_literal_greedy_of_balanced_gains():
     picks = []
     for _ in range(4):  # every gain anew after every pick
         z = features @ np.linalg.inv(np.linalg.cholesky(precision)).T
-        gains = laplace_gain(Linear(z, q), Linear(z, q), "log") @ weights
+        gains = laplace_gain(LinearItems(z, q), LinearItems(z, q), "log") @ weights
         picks.append(max((i for i in kept if i not in picks), key=lambda i: gains[i]))
         precision += curvature(q[picks[-1:]])[0] * np.outer(features[picks[-1]], features[picks[-1]])
     assert found.indices.tolist() == picks
@@ -201,7 +204,7 @@ def test_margin_clusters_weigh_near_ties_by_literal_balanced_gains():
     weights = (q / q.mean(0)).sum(1) / (q / q.mean(0)).sum()
     precision = features[:12].T @ (features[:12] * curvature(known)[:, None]) + np.eye(6)
     z = features @ np.linalg.inv(np.linalg.cholesky(precision)).T
-    gains = laplace_gain(Linear(z, q), Linear(z, q), "log") @ weights
+    gains = laplace_gain(LinearItems(z, q), LinearItems(z, q), "log") @ weights
     assert found.scores == pytest.approx(gains[found.indices], rel=1e-4)
     assert sorted(np.concatenate(found.clusters)) == sorted(near)
     assert all(pick in cluster for pick, cluster in zip(found.indices, found.clusters, strict=True))
@@ -232,10 +235,10 @@ def test_where_memory_is_short_the_weights_of_the_points_still_decide_who_stays(
     rng = np.random.default_rng(8)
     z = np.column_stack([rng.normal(size=(2_000, 4)), np.zeros(2_000)])
     z[-1] = [0, 0, 0, 0, 0.1]
-    here = Linear(z, rng.dirichlet(np.ones(3), size=2_000))
+    here = LinearItems(z, rng.dirichlet(np.ones(3), size=2_000))
     there = here[np.r_[0:199, 1_999]]
     with bemps.limits(memory=2**20):  # a tenth of the candidates fits
-        picks, _ = laplace.greedy_batch(here, there, 1, "log", np.eye(200)[-1])
+        picks, _ = closed_form_gain.greedy_batch(here, there, 1, "log", np.eye(200)[-1])
     assert picks.tolist() == [1_999]
 
 
@@ -245,7 +248,7 @@ def test_a_whitener_of_large_features_is_that_of_the_definition():
         d = rng.uniform(0.1, 0.3, size=len(rows))
         exact = np.linalg.inv((rows * d[:, None]).T @ rows + 0.7 * np.eye(4)) * 1.3
         for made in (
-            laplace.whitener(rows, d, l2=0.7, temperature=1.3),
-            laplace._whitener_by_directions(rows * np.sqrt(d)[:, None], 0.7, 1.3),
+            closed_form_gain.whitening_matrix(rows, d, l2=0.7, temperature=1.3),
+            closed_form_gain._whitener_by_directions(rows * np.sqrt(d)[:, None], 0.7, 1.3),
         ):
             assert np.allclose(made @ made.T, exact)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+import reference_rules as reference
+from making import predictions
 
 import bemps
-import reference_rules as reference
-from bemps import anchors
-from bemps.batch import unit_rows
-from bemps.gain.laplace import curvature
-from making import predictions
+from bemps._utils.numerics import curvature
+from bemps.acquisition import anchors
+from bemps.acquisition.batch_rules import unit_rows
 
 
 @pytest.fixture

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from making import predictions
 
 import bemps
-from bemps import baselines
-from bemps.strategies import ALIASES, STRATEGIES, find
-from making import predictions
+from bemps.acquisition import baselines
+from bemps.acquisition.strategy_registry import ALIASES, STRATEGIES, find_strategy
 
 NAMES = sorted(bemps.strategies())
 
@@ -47,7 +47,7 @@ def test_a_strategy_survives_equal_rows_and_members_that_agree(name):
     given["labelled_classes"] = np.zeros(20, int)
     assert len(set(bemps.select(n=6, strategy=name, **given).indices.tolist())) == 6
     given["probs"] = np.repeat(given["probs"][:1], 5, axis=0)
-    if find(name).disagreement:
+    if find_strategy(name).disagreement:
         with pytest.raises(bemps.InputError, match="5 members that predict the same everywhere"):
             bemps.select(n=6, strategy=name, **given)
     else:
@@ -73,7 +73,7 @@ def certain(given):
 @pytest.mark.parametrize("n", [1, 9, 60])
 def test_a_strategy_gives_numbers_where_there_is_little_to_tell_items_apart(name, change, n):
     given = change(everything(np.random.default_rng(7)))
-    if find(name).disagreement and change is not vectors_of_zeros and n < 60:
+    if find_strategy(name).disagreement and change is not vectors_of_zeros and n < 60:
         with pytest.raises(bemps.InputError, match="member"):
             bemps.select(n=n, strategy=name, **given)
         return
@@ -154,7 +154,7 @@ def test_the_estimation_pool_is_whole_for_brier_and_a_sample_for_log():
 @pytest.mark.parametrize("name", ["coremse", "corelog"])
 def test_official_vectors_are_those_of_the_authors_code(name):
     """Their loop, in a few lines: sum over members of a distance to the updated prediction, with prior weights."""
-    from bemps.gain.compat import official_rows, official_scores
+    from bemps.gain.official import official_rows, official_scores
 
     rng = np.random.default_rng(0)
     p, x = predictions(rng, 3, 12, 4), predictions(rng, 3, 9, 4)
@@ -204,7 +204,7 @@ def test_any_score_is_an_option_of_one_strategy():
 
 
 @pytest.mark.parametrize("scale", [1e8, 1e13, 1e25, 1e60, 1e140])
-@pytest.mark.parametrize("name", [name for name in NAMES if find(name).needs])
+@pytest.mark.parametrize("name", [name for name in NAMES if find_strategy(name).needs])
 def test_features_of_any_scale_give_finite_scores_or_a_sentence(name, scale):
     """A time in milliseconds beside a share: no exception of NumPy, no NaN."""
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Times of the data room, as printed in docs/data.md: `python tests/data/measure.py`.
+"""Times of the data room, as printed in docs/reference/data.md: `python tests/data/measure.py`.
 
 Each line runs in a process of its own. CPU seconds, so that other work on the machine does not count; peak memory
 of the process. The datasets are those found in BEMPS_DATA.

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bemps.data import encoding
-from bemps.data.encoding import encoding_of
+from bemps.data import text_encoding
+from bemps.data.text_encoding import encoding_of
 from bemps.errors import InputError
 
 TEXT = "id,text\n1,Käse für 3 €\n"
@@ -43,7 +43,7 @@ def test_the_offset_of_a_byte_that_is_not_utf8(tmp_path: Path) -> None:
 @pytest.mark.parametrize("start", range(4))
 def test_offsets_count_from_the_start_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: int) -> None:
     """Also when the file is read in pieces that cut a character in two."""
-    monkeypatch.setattr(encoding, "CHUNK", 4)
+    monkeypatch.setattr(text_encoding, "CHUNK", 4)
     file = tmp_path / "a.txt"
     head = b"x" * start + "€€€".encode()
     file.write_bytes(head + b"\xff rest")

@@ -70,9 +70,12 @@ def test_rows_of_arrays_and_images_are_hashed_by_their_bytes() -> None:
         content_hash(rows[0].tobytes()) + "-2",
     )
     pixels = np.arange(24, dtype=np.uint8).reshape(2, 3, 4, 1)
-    assert hashes_of(ImageArray.of(pixels)) == [content_hash(pixels[0].tobytes()), content_hash(pixels[1].tobytes())]
+    assert hashes_of(ImageArray.from_array(pixels)) == [
+        content_hash(pixels[0].tobytes()),
+        content_hash(pixels[1].tobytes()),
+    ]
     channels_first = np.ascontiguousarray(pixels.transpose(0, 3, 1, 2))
-    assert hashes_of(ImageArray.of(channels_first.transpose(0, 2, 3, 1))) == hashes_of(ImageArray.of(pixels))
+    assert hashes_of(ImageArray.from_array(channels_first.transpose(0, 2, 3, 1))) == hashes_of(ImageArray.of(pixels))
 
 
 def test_half_a_surrogate_pair_is_refused() -> None:

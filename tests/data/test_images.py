@@ -61,7 +61,7 @@ def test_ids_survive_a_move(folder: Path, tmp_path_factory: pytest.TempPathFacto
 def test_equal_files_are_duplicates(folder: Path) -> None:
     picture(folder / "again.png", (255, 0, 0))
     found = read(folder)
-    assert found.found.duplicates == 1
+    assert found.findings.duplicates == 1
     assert len(set(found.ids)) == 5
     assert len(read(folder, duplicates="drop")) == 4
 
@@ -70,12 +70,12 @@ def test_reading_decodes_nothing_and_with_ids_opens_nothing(folder: Path, monkey
     def refuse(*_: object) -> None:
         raise AssertionError("an image was opened")
 
-    monkeypatch.setattr(images_module, "decoded", refuse)
+    monkeypatch.setattr(images_module, "decode_image", refuse)
     assert len(read(folder)[np.array([0, 2])]) == 2
     monkeypatch.setattr(Path, "open", refuse)
     found = read(folder, label="folder", id="path")
-    assert found.found.duplicates is None
-    assert str(found.found) == "4 rows, duplicates not looked for"
+    assert found.findings.duplicates is None
+    assert str(found.findings) == "4 rows"
 
 
 def test_a_list_of_images_in_a_csv(folder: Path) -> None:
@@ -91,9 +91,9 @@ def test_a_list_of_images_in_a_csv(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"text": "body"}, "expected no column names: its images are the items; got text="),
-        ({"label": "kind"}, "label of a folder of images: expected one of folder; got 'kind'"),
-        ({"id": "name"}, "id of a folder of images: expected one of path; got 'name'"),
+        ({"text": "body"}, "expected no column names: its files are the items; got text="),
+        ({"label": "kind"}, "label of a folder: expected one of folder; got 'kind'"),
+        ({"id": "name"}, "id of a folder: expected one of path; got 'name'"),
     ],
 )
 def test_refusals_of_folders(folder: Path, options, message: str) -> None:
@@ -105,8 +105,8 @@ def test_refusals_of_folders(folder: Path, options, message: str) -> None:
 def test_a_folder_without_images(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"expected image files .*; got no file at all"):
         read(tmp_path)
-    (tmp_path / "a.txt").touch()
-    with pytest.raises(InputError, match=r"got only \.txt"):
+    (tmp_path / "a.pdf").touch()
+    with pytest.raises(InputError, match=r"got only \.pdf"):
         read(tmp_path)
 
 
@@ -143,7 +143,7 @@ def test_loading_needs_one_shape_or_a_size(folder: Path) -> None:
 
 def test_arrays_of_images_slice_without_copies() -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (6, 5, 4), dtype=np.uint8)
-    whole = ImageArray.of(pixels)
+    whole = ImageArray.from_array(pixels)
     part = whole.take(np.array([4, 1])).take(np.array([1]))
     assert np.shares_memory(part.pixels, pixels)
     assert np.array_equal(part[0][..., 0], pixels[1])

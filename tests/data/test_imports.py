@@ -11,3 +11,12 @@ def test_importing_the_room_imports_no_optional_package() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_the_parts_of_the_package_are_there_after_its_import() -> None:
+    code = (
+        "import bemps; print(bemps.data.read.__name__, bemps.report.write_report.__name__,"
+        " bemps.results.__name__, bemps.distributed.__name__, len(bemps.acquisition.strategy_registry.STRATEGIES) > 9)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["read", "write_report", "bemps.results", "bemps.distributed", "True"]

@@ -4,8 +4,11 @@ import csv
 import json
 import re
 import sys
+from datetime import datetime
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -45,7 +48,7 @@ def test_every_format_gives_the_same_table(tmp_path: Path, name: str) -> None:
     assert found.items == [row[1] for row in ROWS]
     assert found.classes == ("neg", "pos")
     assert found.labels.tolist() == [1, 0, NO_LABEL, 1]
-    assert found.found.duplicates == 0
+    assert found.findings.duplicates == 0
 
 
 def test_without_an_id_column_ids_are_content_hashes(tmp_path: Path) -> None:
@@ -208,10 +211,10 @@ def test_blank_lines_are_passed_over(tmp_path: Path) -> None:
         ("a.jsonl", [" ", ""], {"text": "text"}, "{path}: expected at least one row; got none"),
         ("a.parquet", ["no parquet"], {"text": "text"}, "{path}: expected a Parquet file; got"),
         (
-            "a.xlsx",
+            "a.ods",
             ["?"],
             {"text": "text"},
-            "format of {path}: expected one of .csv, .jsonl, .ndjson, .parquet, .pq, .tsv; got '.xlsx'",
+            "one of .csv, .json, .jsonl, .ndjson, .parquet, .pq, .tsv, .txt, .xlsm, .xlsx; got '.ods'",
         ),
         ("a.csv", ["text", "a"], {"text": "text", "mode": "CMYK"}, "mode: expected one of L, RGB; got 'CMYK'"),
     ],
@@ -228,7 +231,7 @@ def test_empty_rows_are_left_out_and_counted(tmp_path: Path) -> None:
     table = read(path, text="text", id="id", label="y")
     assert (table.ids, table.items, table.labels.tolist()) == (("1", "5"), ["a", "c"], [0, 1])
     assert table.columns == {"title": ["", ""], "text": ["a", "c"], "id": ["1", "5"], "y": ["x", "z"]}
-    assert str(table.found) == "2 rows, 0 duplicates (kept), 3 empty rows left out"
+    assert str(table.findings) == "5 rows, 3 of them empty and left out, 0 duplicates (kept)"
     assert read(path, text=["title", "text"]).items == ["a", "only a title", "c"]
     path = lines_of(tmp_path / "a.jsonl", '{"text": "a"}', '{"text": null}', '{"text": "c"}')
     assert read(path, text="text").items == ["a", "c"]
@@ -249,16 +252,15 @@ def test_all_columns_are_kept_in_their_order(tmp_path: Path) -> None:
     pq.write_table(pa.table({"n": [1, 2], "text": ["a", "b"], "raw": [b"x", b"y"]}), tmp_path / "a.parquet")
     table = read(tmp_path / "a.parquet", text="text")
     assert table.columns == {"n": [1, 2], "text": ["a", "b"]}
-    assert "without the columns 'raw'" in str(table.found)
+    assert "without the columns 'raw'" in str(table.findings)
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("a.xlsx", "Save it as CSV UTF-8 from your spreadsheet."),
-        ("a.ods", "Save it as CSV UTF-8 from your spreadsheet."),
-        ("a.json", "one object in each line"),
-        ("a.txt", "put the word text in a first line, and name the file a.tsv"),
+        ("a.xls", "Save it as .xlsx, or as CSV UTF-8, from your spreadsheet."),
+        ("a.ods", "Save it as .xlsx, or as CSV UTF-8, from your spreadsheet."),
+        ("a.zip", "Unpack it and name the folder"),
         ("a.docx", "Convert the file to one of these."),
     ],
 )
@@ -270,10 +272,119 @@ def test_the_hint_for_another_format_can_work(tmp_path: Path, name: str, words: 
     assert "Did you mean" not in str(caught.value)
 
 
-def test_a_folder_of_text_files_is_told_what_to_do(tmp_path: Path) -> None:
-    lines_of(tmp_path / "a.txt", "x")
-    with pytest.raises(InputError, match="one CSV file with a column of texts"):
+def workbook(path: Path, *rows: list[object], sheet: str = "Second") -> Path:
+    """A workbook whose first sheet is empty."""
+    book = openpyxl.Workbook()
+    sheet = book.create_sheet(sheet)
+    for row in rows:
+        sheet.append(row)
+    book.save(path)
+    return path
+
+
+def test_a_workbook_is_read_as_its_csv_would_be(tmp_path: Path) -> None:
+    day = datetime(2024, 2, 3)
+    rows = [None, None], ["body", " n ", None, "when", "ok"], ["Hello", 3, "x", day, True], [None] * 5, [4.5, 1e6]
+    path = workbook(tmp_path / "a.xlsx", *map(list, rows))
+    table = read(path, text="body", label="n")
+    assert table.items == ["Hello", "4.5"]
+    assert table.classes == ("3", "1000000")
+    assert table.columns == {
+        "body": ["Hello", "4.5"], "n": ["3", "1000000"], "column 3": ["x", ""], "when": ["2024-02-03", ""],
+        "ok": ["TRUE", ""],
+    }  # fmt: skip
+    with pytest.raises(InputError, match="expected one of 'body', 'n', 'column 3', 'when', 'ok'; got 'text'"):
+        read(path, text="text")
+    assert read(workbook(tmp_path / "one.xlsm", ["body"], ["Hello"])).items == ["Hello"]
+
+
+def test_columns_of_a_workbook_beyond_the_last_name_are_read(tmp_path: Path) -> None:
+    rows = ["body"], ["Hello", None, "far", None], ["Bye", None, None, "farther"], ["Yes"]
+    table = read(workbook(tmp_path / "a.xlsx", *map(list, rows)), text="body")
+    assert table.columns == {
+        "body": ["Hello", "Bye", "Yes"], "column 3": ["far", "", ""], "column 4": ["", "farther", ""],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "titles",
+    [
+        [["Tickets of May"]],
+        [["Tickets"], [None, "exported", "today"], []],
+        [["Tickets"], [], *[[f"line {i}"] for i in range(15)]],
+    ],
+)
+def test_lines_above_the_table_of_a_workbook_are_not_its_header(tmp_path: Path, titles: list[list[object]]) -> None:
+    table = [["id", "body", "topic", "more", "note"], [1, "Hello", "x"], [2, "Bye", "y", 3, "z"], [3, "Yes", "x", 4, 5]]
+    path = workbook(tmp_path / "a.xlsx", *titles, *table, *[[i, "text", "x", 4, 5] for i in range(20)])
+    found = read(path, text="body")
+    assert list(found.columns) == table[0]
+    assert found.items[:3] == ["Hello", "Bye", "Yes"]
+
+
+def test_a_sparse_table_of_a_workbook_keeps_its_header(tmp_path: Path) -> None:
+    rows = [["Survey"], ["a", "b", "c", "d"], ["x", "y"], ["x", None, "z"], [None, "y", "z"]]
+    assert list(read(workbook(tmp_path / "a.xlsx", *rows), text="a").columns) == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"no workbook", "expected an Excel workbook; got BadZipFile"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "expected an Excel workbook"),  # one with a password
+    ],
+)
+def test_what_is_no_workbook_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "a.xlsx").write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        read(tmp_path / "a.xlsx", text="body")
+
+
+def test_a_workbook_with_entities_or_of_too_much_is_refused(tmp_path: Path) -> None:
+    workbook(tmp_path / "good.xlsx", ["body"], ["Hello"])
+    assert openpyxl.DEFUSEDXML
+    evil = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><x>&b;</x>'
+    for name, content in (("xl/workbook.xml", evil), ("xl/styles.xml", b" " * 3 * 2**20)):
+        with ZipFile(tmp_path / "good.xlsx") as good, ZipFile(tmp_path / "bad.xlsx", "w", ZIP_DEFLATED) as bad:
+            for member in good.namelist():
+                bad.writestr(member, content if member == name else good.read(member))
+        with pytest.raises(InputError, match=r"Unable to read workbook|grow 200 times"):
+            read(tmp_path / "bad.xlsx", text="body")
+
+
+def test_a_json_array_of_objects(tmp_path: Path) -> None:
+    path = lines_of(tmp_path / "a.json", '[{"text": "one", "n": 1},', ' {"text": "two", "more": [2]}]')
+    assert read(path, text="text").columns == {"text": ["one", "two"], "n": [1, None], "more": [None, [2]]}
+    path = lines_of(tmp_path / "lines.json", '{"text": "one"}', '{"text": "two"}')
+    assert read(path, text="text").items == ["one", "two"]
+    for content, words in (("3", "a JSON array of objects; got a JSON int"), ("[3]", "object 1")):
+        with pytest.raises(InputError, match=words):
+            read(lines_of(tmp_path / "b.json", content), text="text")
+    with pytest.raises(InputError, match=r"b\.json, object 2: expected one of 'body'; got 'text'"):
+        read(lines_of(tmp_path / "b.json", '[{"text": "a"}, {"body": "b"}]'), text="text")
+
+
+def test_a_text_in_each_line(tmp_path: Path) -> None:
+    path = lines_of(tmp_path / "a.txt", "one", " ", " two ")
+    assert read(path).items == read(path, text="text").items == ["one", "two"]
+    with pytest.raises(InputError, match="expected one of 'text'; got 'body'"):
+        read(path, text="body")
+
+
+def test_a_folder_of_text_files(tmp_path: Path) -> None:
+    for name, text in (("good/1.txt", "fine\r\nday"), ("bad/2.txt", "awful"), ("3.txt", "so so"), ("4.txt", " ")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(text.encode())
+    (tmp_path / "logo.png").touch()
+    (tmp_path / ".hidden.txt").write_text("not this")
+    table = read(tmp_path, id="path", label="folder")
+    assert (table.kind, table.ids) == ("text", ("3.txt", "bad/2.txt", "good/1.txt"))
+    assert table.items == ["so so", "awful", "fine\nday"]
+    assert (table.classes, table.labels.tolist(), table.findings.empty) == (("bad", "good"), [NO_LABEL, 0, 1], 1)
+    (tmp_path / "5.txt").write_bytes(b"caf\xe9")
+    with pytest.raises(InputError, match=r"5\.txt: expected text in utf-8"):
         read(tmp_path)
+    assert "caf\u00e9" in read(tmp_path, encoding="cp1252").items
 
 
 def test_refusals_of_parquet_name_columns_and_rows(tmp_path: Path) -> None:
@@ -281,7 +392,7 @@ def test_refusals_of_parquet_name_columns_and_rows(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["a", None, "c"], "n": [1, 2, 3]}), path)
     with pytest.raises(InputError, match=r"expected one of 'text', 'n'; got 'body'"):
         read(path, text="body")
-    assert (len(read(path, text="text")), read(path, text="text").found.empty) == (2, 1)
+    assert (len(read(path, text="text")), read(path, text="text").findings.empty) == (2, 1)
     with pytest.raises(InputError, match=r"expected texts; got 1 at rows 1, 2, 3"):
         read(path, text="n")
 
@@ -303,16 +414,16 @@ def test_duplicates_are_reported_and_dropped_on_request(tmp_path: Path) -> None:
     path = lines_of(tmp_path / "a.csv", "text,y", "a,x", "b,y", "a ,y")
     kept = read(path, text="text", label="y")
     assert kept.ids[2] == f"{kept.ids[0]}-2"
-    assert str(kept.found) == "3 rows, 1 duplicates (kept), 1 with more than one label"
+    assert str(kept.findings) == "3 rows, 1 duplicates (kept), 1 with more than one label"
     dropped = read(path, text="text", label="y", duplicates="drop")
     assert dropped.ids == kept.ids[:2]
-    assert (dropped.found.duplicates, dropped.found.dropped) == (1, 1)
+    assert (dropped.findings.duplicates, dropped.findings.dropped) == (1, 1)
 
 
 def test_parquet_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "a.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(MissingExtra, match=re.escape(pip_install("experiments"))):
+    with pytest.raises(MissingExtra, match=re.escape(pip_install("parquet"))):
         read(path, text="body")
 
 

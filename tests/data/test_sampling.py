@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bemps.data import NO_LABEL, initial_labels, stratified_holdout, table
-from bemps.data.sampling import part_of
+from bemps.data.sampling import sampled_rows
 from bemps.errors import InputError
 
 codes = st.lists(st.integers(-1, 5), min_size=1, max_size=80).map(np.array).filter(lambda y: (y >= 0).any())
@@ -63,7 +63,7 @@ def test_a_size_that_cannot_be(size: int) -> None:
 def test_refusals_of_initial_labels() -> None:
     with pytest.raises(InputError, match="table: expected labels; got none"):
         initial_labels(table(["a", "b"]))
-    with pytest.raises(InputError, match="seed: expected a whole number, 0 or more; got -1"):
+    with pytest.raises(InputError, match="seed: expected a whole number, at least 0; got -1"):
         initial_labels(np.array([0, 1]), 2, seed=-1)
 
 
@@ -97,11 +97,11 @@ def test_shares_that_cannot_be(share: float) -> None:
 
 def test_a_part_of_a_pool_keeps_the_order_and_ignores_it_when_drawing() -> None:
     whole = table([f"text {n}" for n in range(100)])
-    part = part_of(whole, 10, seed=0)
+    part = sampled_rows(whole, 10, seed=0)
     assert part.ids == tuple(name for name in whole.ids if name in set(part.ids))
-    backwards = part_of(whole[::-1], 10, seed=0)
+    backwards = sampled_rows(whole[::-1], 10, seed=0)
     assert set(backwards.ids) == set(part.ids)
-    assert set(part_of(whole, 10, seed=1).ids) != set(part.ids)
-    assert part_of(whole, 100, seed=0) is whole
+    assert set(sampled_rows(whole, 10, seed=1).ids) != set(part.ids)
+    assert sampled_rows(whole, 100, seed=0) is whole
     with pytest.raises(InputError, match="max_pool: expected 1 or more; got 0"):
-        part_of(whole, 0, seed=0)
+        sampled_rows(whole, 0, seed=0)

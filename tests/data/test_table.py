@@ -104,8 +104,8 @@ def test_classes_without_labels_are_kept_for_the_annotator() -> None:
 def test_duplicates_are_counted_and_kept() -> None:
     kept = table(["a", "b", " a", "a"], labels=["x", "x", "y", ""])
     assert len(kept) == 4
-    assert (kept.found.duplicates, kept.found.dropped, kept.found.conflicting) == (2, 0, 1)
-    assert str(kept.found) == "4 rows, 2 duplicates (kept), 1 with more than one label"
+    assert (kept.findings.duplicates, kept.findings.dropped, kept.findings.conflicting) == (2, 0, 1)
+    assert str(kept.findings) == "4 rows, 2 duplicates (kept), 1 with more than one label"
 
 
 def test_dropping_duplicates_keeps_the_first_that_has_a_label() -> None:
@@ -113,7 +113,7 @@ def test_dropping_duplicates_keeps_the_first_that_has_a_label() -> None:
     assert dropped.items == ["b", "a"]
     assert dropped.labels.tolist() == [0, 1]
     assert not any("-" in name for name in dropped.ids)
-    assert (dropped.found.rows, dropped.found.duplicates, dropped.found.dropped) == (4, 2, 2)
+    assert (dropped.findings.rows, dropped.findings.duplicates, dropped.findings.dropped) == (4, 2, 2)
 
 
 def test_dropping_duplicates_keeps_given_ids() -> None:

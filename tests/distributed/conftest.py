@@ -21,7 +21,12 @@ def _token(tmp_path_factory):
     given = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(path), LOOPBACK: "0"}
     given |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1"}
     # workers import the models of the tests
-    paths = [str(TESTS), str(TESTS / "distributed"), str(TESTS / "members"), os.environ.get("PYTHONPATH", "")]
+    paths = [
+        str(TESTS / "helpers"),
+        str(TESTS / "distributed"),
+        str(TESTS / "models"),
+        os.environ.get("PYTHONPATH", ""),
+    ]
     given["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     before = {name: os.environ.get(name) for name in given}
     os.environ.update(given)

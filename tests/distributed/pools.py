@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from making import predictions
 
 from bemps.distributed import write_shard
-from making import predictions
 
 STORE = 200 * 2**20
 NODE = {"object_store_memory": STORE, "node_ip_address": "127.0.0.1"}

@@ -16,14 +16,14 @@ CLIENT = """
 import sys
 from pathlib import Path
 import bemps
-from bemps.distributed import Place, RayCells, select
+from bemps.distributed import Cluster, RayCells, select
 from bemps.experiments import config_of, run
 from pools import pool, write
 from test_cluster import GRID
 folder, on = Path(sys.argv[1]), sys.argv[2]
 found = select(write(folder / "pool", pool()), None, 9, on=on, work=folder / "work")
 assert found.indices.tolist() == bemps.select(pool(), 9).indices.tolist()
-assert run(config_of(GRID), folder / "run", executor=RayCells(Place.of(on))).failures == ()
+assert run(config_of(GRID), folder / "run", executor=RayCells(Cluster.parse(on))).failures == ()
 """
 
 

@@ -8,7 +8,7 @@ import pytest
 from pools import Looked, notes, pool, write_numbers
 
 import bemps
-from bemps.distributed import Place, RayCells, select
+from bemps.distributed import Cluster, RayCells, select
 from bemps.errors import InputError
 from bemps.experiments import config_of, run
 
@@ -63,7 +63,9 @@ def test_a_node_that_is_lost_in_a_grid_changes_nothing(cluster, tmp_path, in_pla
         return sum(max(0, path.read_bytes().count(b"\n") - 1) for path in journals.glob("*.jsonl"))
 
     killing = kill_when(cluster, lambda: rounds() >= 3)
-    outcome = run(config_of(GRID), tmp_path / "run", executor=RayCells(Place.of(cluster.address), in_place=in_place))
+    outcome = run(
+        config_of(GRID), tmp_path / "run", executor=RayCells(Cluster.parse(cluster.address), in_place=in_place)
+    )
     killing.join()
     assert outcome.failures == ()
     assert outcome.rounds == outcome.planned == 4 * 9

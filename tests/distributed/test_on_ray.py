@@ -16,14 +16,14 @@ from processes import children, end, gone
 from sklearn.linear_model import LogisticRegression
 
 import bemps
-from bemps.bench import scale
-from bemps.distributed import Needs, Place, RayCells, on_ray, select
-from bemps.distributed.flow import AHEAD, RayFlow, WorkerDied, slots
-from bemps.distributed.luggage import cache_of, digest_of
+from bemps.distributed import Cluster, RayCells, Resources, on_ray, select
+from bemps.distributed.grids.data_transfer import cache_of, digest_of
+from bemps.distributed.job_executor import TASKS_PER_SLOT, RayExecutor, WorkerDied, task_slots
 from bemps.errors import InputError
 from bemps.experiments import config_of, run
 from bemps.experiments.workers import Task
-from bemps.members.sklearn_members import SklearnEnsemble
+from bemps.models.scikit_learn.sklearn_ensemble import SklearnEnsemble
+from benchmarks import scale
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 SMALL = {"dataset": "digits", "strategies": ["coremse", "random"], "seeds": 2, "budget": 20, "axes": {"members": 3}}
@@ -69,16 +69,16 @@ def test_refusals_come_home_whole(tmp_path):
 
 def test_few_tasks_are_under_way(local_ray, tmp_path):
     """Back-pressure: however many jobs there are, only a few have been handed to Ray."""
-    flow, seen = RayFlow(local_ray, Needs()), []
+    flow, seen = RayExecutor(local_ray, Resources()), []
     for number, (_, begun) in enumerate(flow.map(napping, None, [(str(tmp_path), i) for i in range(40)])):
         seen.append(begun - number)
     assert len(seen) == 40
-    assert max(seen) <= AHEAD * slots(local_ray, Needs()) + 1
+    assert max(seen) <= TASKS_PER_SLOT * task_slots(local_ray, Resources()) + 1
 
 
 def test_a_job_that_kills_its_workers_is_named(local_ray):
     with pytest.raises(WorkerDied, match="poison"):
-        list(RayFlow(local_ray, Needs()).map(dying, None, [("poison",)]))
+        list(RayExecutor(local_ray, Resources()).map(dying, None, [("poison",)]))
 
 
 DRIVER = """
@@ -223,14 +223,14 @@ def test_members_trained_apart_are_those_trained_in_turn():
 
 def test_fine_tuned_networks_trained_apart_are_those_trained_in_turn(monkeypatch):
     pytest.importorskip("torch")
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "members"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "models"))
     from tiny_bert import CLASSES, LABELS, TEXTS, tiny_distilbert
 
-    from bemps.members.text import TextClassifier
-    from bemps.members.training import Recipe
+    from bemps.models._torch.training_loop import TrainingRecipe
+    from bemps.models.text.text_classifier import TextClassifier
 
     told = []
-    given = {"members": 2, "recipe": Recipe(epochs=2), "device": "cpu", "calibrate": True, "max_length": 64}
+    given = {"members": 2, "recipe": TrainingRecipe(epochs=2), "device": "cpu", "calibrate": True, "max_length": 64}
     alone = TextClassifier(tiny_distilbert(), **given).fit(TEXTS, LABELS, CLASSES, np.random.default_rng(1))
     twin = on_ray(TextClassifier(tiny_distilbert(), **given, progress=lambda *step: told.append(step)))
     twin.fit(TEXTS, LABELS, CLASSES, np.random.default_rng(1))
@@ -242,7 +242,7 @@ def test_fine_tuned_networks_trained_apart_are_those_trained_in_turn(monkeypatch
 
 def test_a_model_that_trains_its_members_together_is_refused():
     pytest.importorskip("torch")
-    from bemps.members.heads import HeadClassifier
+    from bemps.models.heads.head_classifier import HeadClassifier
 
     x = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
     with pytest.raises(InputError, match="one by one"):
@@ -252,10 +252,10 @@ def test_a_model_that_trains_its_members_together_is_refused():
 # -- where it runs ----------------------------------------------------------------------------------------------------
 
 
-def test_needs_are_told_to_ray():
-    place = Place.of("ray://head:10001?cpus=2&gpus=0.25&memory=1000")
-    assert place == Place("ray://head:10001", Needs(2.0, 0.25, 1000))
-    assert place.needs.options == {"num_cpus": 2.0, "num_gpus": 0.25, "max_calls": 0, "memory": 1000}
+def test_resources_are_passed_to_ray():
+    cluster = Cluster.parse("ray://head:10001?cpus=2&gpus=0.25&memory=1000")
+    assert cluster == Cluster("ray://head:10001", Resources(2.0, 0.25, 1000))
+    assert cluster.resources.options == {"num_cpus": 2.0, "num_gpus": 0.25, "max_calls": 0, "memory": 1000}
 
 
 @pytest.mark.soak  # Ray knocks for twenty seconds before it gives up
@@ -274,8 +274,8 @@ def test_the_token_is_asked_for(local_ray, tmp_path):
 OWN = """
 import json, os
 from processes import children, listening
-from bemps.distributed.cluster import Place, connected
-with connected(Place.of("ray"), cpus=1) as ray:
+from bemps.distributed.cluster import Cluster, connected
+with connected(Cluster.parse("ray"), cpus=1) as ray:
     from ray._private.authentication.authentication_utils import is_token_auth_enabled
     own = children()
     print(json.dumps([own, sorted(listening(own)), is_token_auth_enabled(), ray.cluster_resources()["CPU"]]))

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from pools import EDGES, Looked, notes, pool, write, write_numbers
 
 import bemps
-from bemps import batch
-from bemps.distributed import CorruptShard, quantile, select
-from bemps.distributed.nearest import Near, pick_nearest
-from bemps.distributed.plans import PLANS
+from bemps.acquisition import batch_rules
+from bemps.acquisition.strategy_registry import strategies_on_shards
+from bemps.distributed import CorruptShard, select
+from bemps.distributed.pools import exact_rank
+from bemps.distributed.pools.nearest import NearestItems, pick_nearest
 from bemps.errors import InputError
+from bemps.gain import ranking
 
 SLOW = {"mocu", "wmocu", "smocu", "corelog", "corelog-topk"}
 
@@ -37,7 +39,7 @@ def same(found, expected, tolerance=1e-12):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n", [1, 12])
-@pytest.mark.parametrize("strategy", PLANS)
+@pytest.mark.parametrize("strategy", strategies_on_shards())
 def test_equal_to_select_in_memory(tmp_path, strategy, n, dtype):
     probs = pool(dtype=dtype, zeros=0.1)
     write(tmp_path, probs)
@@ -75,6 +77,20 @@ def test_ties_are_drawn_alike(tmp_path, strategy):
             bemps.select(probs, 20, strategy, seed=seed),
         )
         np.testing.assert_array_equal(found.indices, expected.indices)
+
+
+@pytest.mark.parametrize("strategy", ["margin", "bald", "coremse", "coremse-topk", "coremse-joint", "corelog"])
+def test_near_ties_are_drawn_alike(tmp_path, strategy):
+    """Copies whose scores differ in the last digits: the shards they lie in do not decide."""
+    rng = np.random.default_rng(0)
+    probs = np.tile(pool(3, 6), (1, 100, 1))
+    probs *= 1 + rng.integers(-8, 9, probs.shape) * 2.0**-52
+    write(tmp_path, probs)
+    for seed in range(3):
+        arguments = {"seed": seed, **options(strategy)}
+        same(
+            select(tmp_path, None, 20, strategy, on="here", **arguments), bemps.select(probs, 20, strategy, **arguments)
+        )
 
 
 @pytest.mark.parametrize("strategy", ["coremse", "coremse-topk", "coremse-joint"])
@@ -152,22 +168,27 @@ numbers = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.
 def test_the_edge_is_the_nth_largest(parts, data):
     arrays = [np.array(part, np.float64) + 0.0 for part in parts]
     n = data.draw(st.integers(1, sum(map(len, arrays))))
-    found = [quantile.keys(array) for array in arrays]
+    found = [exact_rank.sortable_keys(array) for array in arrays]
 
     def deeper(level, prefix):
-        return [quantile.count(keys, level, prefix) for keys in found]
+        return [exact_rank.count_digits(keys, level, prefix) for keys in found]
 
-    edge = quantile.find_edge(n, deeper(0, 0), deeper)
-    expected = np.sort(np.concatenate(arrays))[-n]
-    assert edge.score == expected
-    assert edge.above.tolist() == [int((array > expected).sum()) for array in arrays]
-    assert edge.equal.tolist() == [int((array == expected).sum()) for array in arrays]
+    expected = float(np.sort(np.concatenate(arrays))[-n])
+    assert exact_rank.nth_largest(n, deeper(0, 0), deeper) == expected
+    margin = ranking.tolerance(exact_rank.largest_size(deeper(0, 0)))
+    assert margin == ranking.tolerance_of(np.concatenate(arrays))
+    for array in arrays:
+        above, equal = exact_rank.count_above_and_equal(array, expected - margin, expected + margin)
+        assert above == int((array > expected + margin).sum())
+        with np.errstate(over="ignore"):  # a difference beyond the range of floats is no tie
+            distances = np.abs(array - expected)
+        assert equal == int((distances <= margin).sum())
 
 
 def test_keys_keep_the_order_of_numbers():
     values = np.sort(np.array([-np.inf, -1e300, -1.0, -1e-310, 0.0, 5e-324, 1e-9, 2.5, np.inf]))
-    assert (np.diff(quantile.keys(values).astype(object)) > 0).all()
-    assert [quantile.score_of(int(key)) for key in quantile.keys(values)] == values.tolist()
+    assert (np.diff(exact_rank.sortable_keys(values).astype(object)) > 0).all()
+    assert [exact_rank.score_of(int(key)) for key in exact_rank.sortable_keys(values)] == values.tolist()
 
 
 # -- more vectors than memory -----------------------------------------------------------------------------------------
@@ -193,7 +214,7 @@ def test_a_sample_of_nearly_all_is_nearly_the_exact_batch(tmp_path):
     gain = bemps.core_mse(probs)
 
     def spread(indices):
-        rows, picks = gain.rows(batch.top(gain.scores, 1_000, np.random.default_rng(0))), gain.rows(indices)
+        rows, picks = gain.rows(batch_rules.top(gain.scores, 1_000, np.random.default_rng(0))), gain.rows(indices)
         return float(((rows[:, None] - picks[None]) ** 2).sum(2).min(1).mean())
 
     exact = select(tmp_path, None, 6, "coremse", on="here")
@@ -212,7 +233,7 @@ def test_the_nearest_items_are_distinct_and_in_turn():
         halves = []
         for start in (0, 20):
             rows = np.broadcast_to(np.arange(20)[:each], (30, min(each, 20)))
-            near = Near(rows, rows.astype(float), distances[start : start + 20][rows])
+            near = NearestItems(rows, rows.astype(float), distances[start : start + 20][rows])
             halves.append((start, near, np.zeros(30, np.int64)))
         return halves
 

@@ -22,7 +22,7 @@ def test_the_first_code_block_comes_after_at_most_120_words(readme):
 
 
 def test_the_table_is_what_the_committed_results_give(readme):
-    command = [sys.executable, ROOT / "experiments" / "readme_table.py"]
+    command = [sys.executable, ROOT / "studies" / "readme_table.py"]
     table = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
     assert table in readme
 

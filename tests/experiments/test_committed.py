@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 
 from bemps.experiments import config_of, read_toml, run
 
-FOLDER = Path(__file__).parents[2] / "experiments"
+FOLDER = Path(__file__).parents[2] / "studies"
 
 
 def test_the_smallest_experiment_gives_the_committed_numbers(tmp_path):
-    settings = read_toml(FOLDER / "digits.toml")
+    settings = read_toml(FOLDER / "main" / "digits.toml")
     del settings["out"]
     assert run(config_of(settings), tmp_path / "run").failures == ()
     found, told = (
@@ -38,7 +38,7 @@ def test_every_experiment_is_a_grid_that_can_be_run(data_dir, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BEMPS_DATA", str(data_dir))
     subprocess.run([sys.executable, FOLDER / "some_classes.py"], check=True, timeout=300)  # the files of some-classes
-    files = sorted(FOLDER.glob("*.toml"))
+    files = sorted(FOLDER.glob("*/*.toml"))
     assert len(files) > 10
     for file in files:
         settings = read_toml(file)
@@ -54,11 +54,11 @@ def told_by(*arguments: str) -> str:
 
 def test_every_committed_result_belongs_to_an_experiment_and_makes_its_tables():
     results = sorted(path.stem for path in (FOLDER / "results").glob("*.parquet"))
-    assert set(results) <= {path.stem for path in FOLDER.glob("*.toml")}
+    assert set(results) <= {path.stem for path in FOLDER.glob("*/*.toml")}
     told = told_by(*results)
     assert all(f"\n{name}: all settings\n" in told for name in results)
     ten = told.split("ten-seeds: spectral, B = 50, 10 seeds")[1].splitlines()
-    assert ten[4].startswith("| margin-km | .8534 (+.0134")  # the first row of its table in docs/results.md
+    assert ten[4].startswith("| margin-km | .8534 (+.0134")  # the first row of its table in docs/appendices/main.md
 
 
 def test_seeds_of_two_experiments_count_together():
@@ -90,12 +90,12 @@ def test_a_measure_that_is_better_when_lower_is_counted_so():
 
 
 def test_the_pages_name_experiments_that_are_there_and_are_finished():
-    pages = [*(FOLDER.parent / "docs").glob("*.md"), FOLDER.parent / "README.md"]
+    pages = [*(FOLDER.parent / "docs").rglob("*.md"), FOLDER.parent / "README.md"]
     for page in pages:
         text = page.read_text(encoding="utf-8")
         assert "@@" not in text, page
-        for name in re.findall(r"(?<!tests/)experiments/([\w-]+\.(?:toml|py))", text):
-            assert name == "NAME.toml" or (FOLDER / name).exists(), (page, name)
+        for name in re.findall(r"studies/([\w/-]+\.(?:toml|py))", text):
+            assert name.endswith("/NAME.toml") or (FOLDER / name).exists(), (page, name)
 
 
 def test_results_are_kept_once_and_to_seven_digits(tmp_path):
@@ -122,8 +122,29 @@ def anchors(page: Path) -> set[str]:
 
 def test_the_pages_link_to_what_is_there():
     root = FOLDER.parent
-    for page in [*(root / "docs").glob("*.md"), root / "README.md"]:
+    for page in [*(root / "docs").rglob("*.md"), *root.glob("*.md")]:
         for name, heading in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", page.read_text(encoding="utf-8")):
             target = page.parent / name if name else page
             assert target.exists(), (page, name)
             assert not heading or heading in anchors(target), (page, name, heading)
+
+
+def test_the_labelled_items_of_committed_cells_are_those_of_their_curves():
+    files = sorted((FOLDER / "acquired").glob("*.parquet"))
+    assert files
+    for file in files:
+        results = pq.read_table(FOLDER / "results" / file.name).to_pylist()
+        labels = {(row["dataset"], row["strategy"], row["seed"], row["round"]): row["labels"] for row in results}
+        cells = pq.read_table(file).to_pylist()
+        assert {key[:3] for key in labels} == {(row["dataset"], row["strategy"], row["seed"]) for row in cells}
+        for row in cells:
+            assert len(set(row["positions"])) == len(row["positions"]) == sum(row["sizes"])
+            for number, count in enumerate(np.cumsum(row["sizes"])):
+                assert labels[row["dataset"], row["strategy"], row["seed"], number] == count
+
+
+def test_labels_needed_for_what_the_earlier_default_reached():
+    command = [sys.executable, FOLDER / "labels_needed.py"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.splitlines()
+    assert lines[0].startswith("| labels for | ag_news, 0.868 | csabstruct, 0.608 |")  # the goals are committed curves
+    assert any(line.startswith("| corelog-ties, `bge-words` |") for line in lines)

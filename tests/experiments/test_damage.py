@@ -9,7 +9,7 @@ from running import bytes_of, play
 
 from bemps.data.checksums import is_intact, write_checksum
 from bemps.errors import BempsError
-from bemps.members.hidden_store import HiddenStore, remove_damaged
+from bemps.models.text.hidden_store import HiddenStore, remove_damaged
 
 SETTINGS = {"strategies": ["coremse", "margin"], "seeds": 1, "budget": 20}
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from running import SAME, Notes, bytes_of, command, finished, killed, play, rows, without_data
 
-from bemps._io import mark_folder
+from bemps._utils.files import mark_folder
 from bemps.errors import InputError
 from bemps.experiments import CannotWrite, OtherConfiguration
-from bemps.experiments.journal import opened
+from bemps.experiments.journal import open_journal
 
 ARGUMENTS = ("--dataset", "digits", "--strategies", "coremse,margin", "--seeds", "1", "--budget", "40", "--axis")
 ARGUMENTS += ("members=3", "--jobs")
@@ -112,22 +112,22 @@ def test_another_configuration_is_refused_with_the_difference(finished_run):
 
 
 def test_a_journal_of_another_cell_is_refused(tmp_path):
-    with opened(tmp_path / "one.jsonl", {"seed": 1}) as journal:
+    with open_journal(tmp_path / "one.jsonl", {"seed": 1}) as journal:
         journal.append({"round": 0})
-    with pytest.raises(InputError, match="renamed"), opened(tmp_path / "one.jsonl", {"seed": 2}):
+    with pytest.raises(InputError, match="renamed"), open_journal(tmp_path / "one.jsonl", {"seed": 2}):
         pass
 
 
 def test_two_runs_in_one_folder_are_refused(finished_run):
-    from bemps.experiments.folder import held
+    from bemps.experiments.run_folder import locked_folder
 
-    with held(finished_run), pytest.raises(InputError, match="no other run"):
+    with locked_folder(finished_run), pytest.raises(InputError, match="no other run"):
         play(finished_run, strategies="margin", seeds=1)
 
 
 def test_a_journal_that_cannot_grow_keeps_what_it_has(tmp_path):
     path, key = tmp_path / "one.jsonl", {"seed": 1}
-    with opened(path, key) as journal:
+    with open_journal(path, key) as journal:
         journal.append({"round": 0})
         size = path.stat().st_size
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -137,7 +137,7 @@ def test_a_journal_that_cannot_grow_keeps_what_it_has(tmp_path):
                 journal.append({"round": 1})
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    with opened(path, key) as journal:
+    with open_journal(path, key) as journal:
         assert journal.damage is None
         assert journal.rounds == [{"round": 0}]
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from running import Notes, bytes_of, play, rows
 
-from bemps.analysis import ece_of_epochs, running_average
-from bemps.analysis.calibration import KINDS
 from bemps.data import load
-from bemps.experiments import epochs
-from bemps.experiments.material import folder_of
+from bemps.experiments import epoch_runs
+from bemps.experiments.inputs.run_data import folder_of
+from bemps.metrics import BIN_KINDS
+from bemps.results import ece_of_epochs, running_average
 
 LITTLE = {"strategies": "random", "seeds": 1, "budget": 10}
 
@@ -28,7 +28,7 @@ def test_the_numbers_are_those_of_the_training_by_hand(finished_run):
     errors = ece_of_epochs(pool, digits.pool.labels, test, digits.test.labels, np.random.default_rng(0))
     found = rows(finished_run, "epochs")
     assert {(r["dataset"], r["vectors"]) for r in found} == {("digits", "plain")}
-    for kind in KINDS:
+    for kind in BIN_KINDS:
         mine = [r for r in found if r["kind"] == kind]
         assert [r["epoch"] for r in mine] == list(range(1, 21))
         np.testing.assert_allclose([r["ece"] for r in mine], errors[kind], atol=1e-6)
@@ -41,7 +41,7 @@ def test_what_is_there_is_not_learnt_again_and_what_is_missing_is(finished_run, 
     before = bytes_of(finished_run)
     (finished_run / "epochs.parquet").unlink()
     with monkeypatch.context() as patch:
-        patch.setattr(epochs, "ece_of_epochs", None)
+        patch.setattr(epoch_runs, "ece_of_epochs", None)
         assert play(finished_run, **LITTLE).failures == ()
     assert bytes_of(finished_run) == before
     (finished_run / "epochs" / "digits.json").unlink()
@@ -56,7 +56,7 @@ def test_a_training_that_fails_stops_no_cell_and_is_tried_again(tmp_path, monkey
         raise ValueError("no such luck")
 
     with monkeypatch.context() as patch:
-        patch.setattr(epochs, "ece_of_epochs", broken)
+        patch.setattr(epoch_runs, "ece_of_epochs", broken)
         outcome = play(tmp_path, **LITTLE)
     assert outcome.rounds == outcome.planned
     assert [failure.key["strategy"] for failure in outcome.failures] == ["epochs on all labels"]
@@ -77,8 +77,10 @@ def test_vectors_of_an_encoder_come_before_plain_rows(tmp_path):
         place.mkdir(parents=True)
         (place / "pool.npy").touch()
     forms = {("digits", "vectors"), ("digits", "plain"), ("digits", "images"), ("texts", "plain")}
-    assert epochs.epochs_of(forms, tmp_path) == [epochs.Epochs("digits", "vectors")]
-    assert epochs.epochs_of(forms - {("digits", "vectors")}, tmp_path) == [epochs.Epochs("digits", "plain")]
+    assert epoch_runs.epoch_trainings(forms, tmp_path) == [epoch_runs.EpochTraining("digits", "vectors")]
+    assert epoch_runs.epoch_trainings(forms - {("digits", "vectors")}, tmp_path) == [
+        epoch_runs.EpochTraining("digits", "plain")
+    ]
 
 
 def test_texts_have_epochs_where_a_model_reads_vectors_of_them(tmp_path, data_dir):

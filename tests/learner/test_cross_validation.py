@@ -34,3 +34,13 @@ def test_the_same_labels_are_judged_alike():
     codes, items = rng.integers(3, size=40), rng.standard_normal((40, 1))
     first, second = (cross_validate(Remembers(), items, codes, ["a", "b", "c"]) for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+def test_with_many_labels_no_more_is_predicted_than_is_needed():
+    codes = np.arange(30) % 3
+    items = np.arange(30.0)[:, None]
+    every, some = (
+        cross_validate(Remembers(), items, codes, ["a", "b", "c"], max_predictions=enough) for enough in (30, 10)
+    )
+    assert (len(every[0]), len(some[0]), len(some[1])) == (30, 12, 12)
+    assert set(some[0]) <= set(every[0])

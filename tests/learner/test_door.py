@@ -1,5 +1,7 @@
 """What a learner is given is taken by position or refused at the door, and what a model answers is checked."""
 
+from types import FunctionType
+
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -10,8 +12,10 @@ from sklearn.svm import LinearSVC
 
 import bemps
 from bemps.learner import ActiveLearner, Budget, GainBelow
-from bemps.learner.door import check_rules, checked_names
-from bemps.members import SklearnEnsemble, SpectralLogistic, tfidf_classifier
+from bemps.learner.input_checks import check_rules, checked_names
+from bemps.models import SklearnEnsemble, SpectralLogistic, tfidf_classifier
+from bemps.models.heads.head_classifier import HeadClassifier
+from bemps.models.scikit_learn.forest import ForestMembers
 from bemps.scores import check_convexity
 
 X = np.random.default_rng(0).normal(size=(60, 5))
@@ -183,6 +187,11 @@ def test_a_classifier_of_scikit_learn_is_a_model():
     [
         (LinearSVC(), "CalibratedClassifierCV"),
         (Ridge(), "a classifier, such as LogisticRegression"),
+        (lambda: SklearnEnsemble(Ridge()), "a classifier, such as LogisticRegression"),
+        (lambda: SklearnEnsemble(LogisticRegression(), resample="jackknife"), "resample"),
+        (lambda: SklearnEnsemble(LogisticRegression(), members=0), "members"),
+        (lambda: ForestMembers(LogisticRegression()), "RandomForestClassifier"),
+        (lambda: HeadClassifier(posterior="none"), "posterior"),
         (LogisticRegression, "a model with fit"),
         ("model", "a model with fit"),
         (None, "a model with fit"),
@@ -190,7 +199,12 @@ def test_a_classifier_of_scikit_learn_is_a_model():
 )
 def test_what_is_no_model_is_refused_at_the_door(model, message):
     with pytest.raises(bemps.InputError, match=message):
-        ActiveLearner(model, X)
+        ActiveLearner(model() if isinstance(model, FunctionType) else model, X)
+
+
+def test_an_unknown_cold_start_is_refused_by_its_own_name():
+    with pytest.raises(bemps.InputError, match=r"^cold_start: expected one of"):
+        ActiveLearner(LogisticRegression(), X, cold_start="x")
 
 
 # -- one member --------------------------------------------------------------------------------------------------------
@@ -240,6 +254,21 @@ def test_ask_returns_as_many_as_asked():
     learner.tell({str(i): TRUTH[i] for i in range(60)})
     with pytest.raises(bemps.InputError, match="nothing more to label"):
         learner.ask(1)
+
+
+def test_no_stop_while_nothing_is_known_of_what_labels_bring():
+    rng = np.random.default_rng(3)
+    items = rng.normal(size=(600, 2))
+    truth = np.where((items > 0).sum(1) == 1, "a", "b").tolist()  # no line tells them apart
+    learner = ActiveLearner(SklearnEnsemble(LogisticRegression(), members=5), items, strategy="random")
+    for _ in range(3):
+        learner.tell({i: truth[int(i)] for i in learner.ask(6).items})
+        assert not learner.advice([GainBelow(0.9)]).stop
+        assert not learner.advice([GainBelow(0.9)], 20).stop
+    learner.tell({i: truth[int(i)] for i in learner.ask(30).items})
+    assert "the next 30 labels" in learner.advice([GainBelow(0.9)]).reasons[0]
+    assert not learner.advice([GainBelow(0.9)], 1).stop
+    assert not learner.advice([GainBelow(0.9)], 200).stop
 
 
 def test_advice_and_forecast_ask_for_nothing():
@@ -303,7 +332,7 @@ def test_a_column_in_euros_does_not_decide_the_cold_start_alone():
 
 
 def test_vectors_of_like_scale_are_taken_as_they_are():
-    from bemps.learner.unlabelled import unlabelled_vectors
+    from bemps.learner.unlabelled_vectors import unlabelled_vectors
 
     vectors = unlabelled_vectors(X, np.random.default_rng(0))
     assert np.shares_memory(vectors, X)

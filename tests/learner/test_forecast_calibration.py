@@ -4,7 +4,7 @@ from math import exp, log, sqrt
 
 import pytest
 
-from bemps.learner.forecast_calibration import ACCURACY, BRIER, improvement, one_round
+from bemps.learner.forecast_calibration import ACCURACY, BRIER, improvement, round_moments
 
 
 @pytest.mark.parametrize("calibration", [ACCURACY, BRIER])
@@ -12,7 +12,7 @@ def test_a_round_is_that_of_the_formula(calibration):
     a, b = calibration.mean, calibration.spread
     mu = exp(a[0] + a[1] * log(1.4) + a[2] * log(0.5) + a[3] * log(4 / 6))
     sigma = exp(b[0] + b[1] * log(1.4) + b[2] * log(0.5) + b[3] * log(4 / 6))
-    assert one_round(calibration, 140, 4, 0.05) == pytest.approx((mu, sigma))
+    assert round_moments(calibration, 140, 4, 0.05) == pytest.approx((mu, sigma))
     found = improvement(calibration, 140, 4, 20, changed=0.05)
     deviation = sqrt(sigma**2 + (calibration.between * mu) ** 2)
     assert found.mean == pytest.approx(mu)
@@ -22,7 +22,7 @@ def test_a_round_is_that_of_the_formula(calibration):
 
 
 def test_a_hundred_labels_are_five_rounds_one_after_the_other():
-    rounds = [one_round(ACCURACY, 100 + 20 * i, 4, 0.05) for i in range(5)]
+    rounds = [round_moments(ACCURACY, 100 + 20 * i, 4, 0.05) for i in range(5)]
     found = improvement(ACCURACY, 100, 4, 100, changed=0.05)
     assert found.mean == pytest.approx(sum(mu for mu, _ in rounds))
     assert improvement(ACCURACY, 100, 4, 90, changed=0.05).mean == pytest.approx(found.mean - rounds[-1][0] / 2)

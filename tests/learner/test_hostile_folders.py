@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import bemps
 from bemps.learner import ActiveLearner
-from bemps.members import SklearnEnsemble, SpectralLaplace, tfidf_classifier
+from bemps.models import SklearnEnsemble, SpectralLaplace, tfidf_classifier
 
 DATA = Path(__file__).parent / "data"
 X = np.random.default_rng(0).normal(size=(40, 4))
@@ -62,7 +62,7 @@ def test_a_folder_cannot_name_a_function_to_run(tmp_path, version):
     (tmp_path / "precious").mkdir()
     for module, name, arguments in [
         ("bemps.experiments.plugins", "load", {"path": str(notes)}),
-        ("bemps.serve.viewing", "rmtree", {"path": str(tmp_path / "precious")}),
+        ("bemps.server.routes.routes_items", "rmtree", {"path": str(tmp_path / "precious")}),
         ("os", "system", {"command": f"touch {tmp_path / 'PWNED'}"}),
         ("sklearn.utils", "resample", {}),
         ("sklearn.datasets", "fetch_openml", {"name": "iris"}),
@@ -81,7 +81,10 @@ def test_a_folder_cannot_name_a_function_to_run(tmp_path, version):
 def ours(version, estimator):
     """The same name inside a model that is allowed."""
     if version == 1:
-        return {"class": "bemps.members.sklearn_members:SklearnEnsemble", "arguments": {"estimator": estimator}}
+        return {
+            "class": "bemps.members.sklearn_members:SklearnEnsemble",
+            "arguments": {"estimator": estimator},
+        }
     return {"object": "SklearnEnsemble", "arguments": {"estimator": estimator}}
 
 

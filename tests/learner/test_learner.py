@@ -9,10 +9,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import bemps
+from bemps.errors import InputError, unknown_name
 from bemps.learner import ActiveLearner, Budget, GainBelow, Stable
-from bemps.members.linear import SpectralLaplace
-from bemps.members.sklearn_members import SklearnEnsemble
-from bemps.members.tfidf import tfidf_classifier
+from bemps.models.encoders.tfidf import tfidf_classifier
+from bemps.models.linear.spectral_classifiers import SpectralLaplace
+from bemps.models.scikit_learn.sklearn_ensemble import SklearnEnsemble
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +138,14 @@ def test_new_classes_in_the_middle(digits):
 def test_refusals(digits, call, message):
     with pytest.raises(bemps.InputError, match=message):
         call(learner_on(digits))
+
+
+def test_an_unknown_id_does_not_list_all_the_others(digits):
+    learner = ActiveLearner(SpectralLaplace(members=2), digits[0][:400])
+    with pytest.raises(InputError, match=r"one of the 400 ids \(0, 1, 2, \.\.\.\)") as error:
+        learner.tell({"nobody": "a"})
+    assert len(str(error.value)) < 200
+    assert len(str(unknown_name("class", "x", [f"class {i}" for i in range(500)]))) < 200
 
 
 def test_unknown_strategies_and_ids_are_refused_at_once(digits):

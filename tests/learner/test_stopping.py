@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bemps.learner.forecast_calibration import Improvement
-from bemps.learner.stopping import Forecast, GainBelow, Progress, RiseBelow, forecast
+from bemps.learner.stopping import Forecast, GainBelow, LabellingProgress, RiseBelow, forecast
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -29,15 +29,15 @@ def test_experience_is_told_only_where_there_is_some(labels, size, known):
 
 def test_members_that_expect_nothing_do_not_stop_against_experience():
     sure = Forecast(0.0001, 0.0, 0.0002, 20, Improvement(0.02, -0.01, 0.05))
-    assert GainBelow(0.001).reason(Progress(60, sure, ())) is None
+    assert GainBelow(0.001).reason(LabellingProgress(60, sure, ())) is None
     done = Forecast(0.0001, 0.0, 0.0002, 20, Improvement(0.0005, -0.001, 0.002))
-    assert GainBelow(0.001).reason(Progress(2_000, done, ())) is not None
+    assert GainBelow(0.001).reason(LabellingProgress(2_000, done, ())) is not None
 
 
 def test_a_small_rise_is_a_reason_to_stop_and_an_unknown_one_is_not():
     rule = RiseBelow(0.01)
-    assert rule.reason(Progress(300, None, (), 0.004)) == (
+    assert rule.reason(LabellingProgress(300, None, (), 0.004)) == (
         "the next 100 labels are expected to make fewer than 1 more of 100 right"
     )
-    assert rule.reason(Progress(300, None, (), 0.02)) is None
-    assert rule.reason(Progress(300, None, (), None)) is None
+    assert rule.reason(LabellingProgress(300, None, (), 0.02)) is None
+    assert rule.reason(LabellingProgress(300, None, (), None)) is None

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from bemps import InputError
 from bemps.cli import app
 from bemps.project import open_project
-from bemps.serve.starting import Source, Wishes, prepared
-from bemps.store import Said, open_store
+from bemps.server.project_start import Source, Wishes, prepared
+from bemps.store import NewAnswer, open_store
 
 TEXTS = [f"{'crash error' if i % 2 else 'please add'} number {i}" for i in range(30)]
 
@@ -26,7 +26,7 @@ def desk(tmp_path, monkeypatch):
     source = Source(tmp_path / "tickets.csv", {"text": "body", "id": "nr"})
     store, _ = prepared(str(tmp_path / "t.bemps"), source, Wishes(classes=["bug", "wish"], model="tfidf", audit=0.0))
     with store:
-        store.record([Said("ann", f"n{i}", "label", "bug" if i % 2 else "wish") for i in range(12)])
+        store.record([NewAnswer("ann", f"n{i}", "label", "bug" if i % 2 else "wish") for i in range(12)])
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter1.tex").write_text("years")
     monkeypatch.chdir(tmp_path)
@@ -59,12 +59,12 @@ OUTS = [
     ([".."], "holds"),
     (["../"], "holds"),
     (["."], "holds"),
-    (["t.bemps", "--format", "csv"], "what this reads"),
-    (["./thesis/../t.bemps", "--format", "jsonl"], "what this reads"),
-    (["t.bemps-wal", "--format", "csv"], "what this reads"),
-    (["t.bemps.vectors", "--format", "huggingface"], "what this reads"),
-    (["tickets.csv"], "what this reads"),
-    (["link.csv"], "what this reads"),
+    (["t.bemps", "--format", "csv"], "which is an input"),
+    (["./thesis/../t.bemps", "--format", "jsonl"], "which is an input"),
+    (["t.bemps-wal", "--format", "csv"], "which is an input"),
+    (["t.bemps.vectors", "--format", "huggingface"], "which is an input"),
+    (["tickets.csv"], "which is an input"),
+    (["link.csv"], "which is an input"),
     (["other.bemps", "--format", "csv"], "project or other database"),
     (["nowhere/x.csv"], "existing folder"),
     (["x.xml"], "--format"),
@@ -104,7 +104,7 @@ def test_an_earlier_export_needs_force_and_the_message_has_the_command(desk, com
 
 
 def test_the_command_to_repeat_shows_no_password(monkeypatch):
-    from bemps.cli.failures import command_line
+    from bemps.cli.command_errors import command_line
 
     monkeypatch.setattr(sys, "argv", ["bemps", "export", "postgresql+psycopg://me:se:cret@host/db", "--out", "a b.csv"])
     assert command_line("--force") == "bemps export postgresql+psycopg://me@host/db --out 'a b.csv' --force"
@@ -117,6 +117,36 @@ def test_a_dataset_folder_is_replaced_with_force_alone(desk):
     assert run("export", "t.bemps", "--out", "dataset", "--force").exit_code == 0
     (desk / "dataset" / ".bemps").unlink()
     assert run("export", "t.bemps", "--out", "dataset", "--force").exit_code == 2
+
+
+def test_a_file_of_the_users_in_a_dataset_folder_stays(desk):
+    pytest.importorskip("pyarrow")
+    assert run("export", "t.bemps", "--out", "ds").exit_code == 0
+    (desk / "ds" / "mine.txt").write_text("mine")
+    done = run("export", "t.bemps", "--out", "ds", "--force")
+    assert done.exit_code == 2
+    assert "--out: expected a dataset alone; got ds, which also holds mine.txt" in " ".join(done.output.split())
+    assert (desk / "ds" / "mine.txt").read_text() == "mine"
+
+
+def test_a_program_stays_also_with_force(desk):
+    (desk / "lab.py").write_text("print('years')")
+    assert run("export", "t.bemps", "--out", "lab.py", "--format", "csv", "--force").exit_code == 2
+    assert run("export", "t.bemps", "--out", "-", "--format", "csv").exit_code == 2
+    assert (desk / "lab.py").read_text() == "print('years')"
+    assert not (desk / "-").exists()
+
+
+def test_the_source_of_a_project_in_the_current_folder_stays(desk, monkeypatch):
+    (desk / "elsewhere").mkdir()
+    (desk / "tickets.csv").rename(desk / "elsewhere" / "src.csv")
+    source = Source(desk / "elsewhere" / "src.csv", {"text": "body", "id": "nr"})
+    prepared("src.bemps", source, Wishes(classes=["bug", "wish"], model="none"))[0].close()
+    before = everything(desk)
+    done = run("export", "t.bemps", "--out", "elsewhere/src.csv", "--force")
+    assert done.exit_code == 2
+    assert "from which" in done.output
+    assert everything(desk) == before
 
 
 def test_the_same_in_python(desk):
@@ -178,6 +208,35 @@ def test_select_does_not_replace_its_arrays_or_other_files(tmp_path, monkeypatch
     assert np.load("probs.npy").shape == (4, 20, 3)
 
 
+def test_select_takes_one_model_and_speaks_of_its_options(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("one.npy", np.random.default_rng(0).dirichlet(np.ones(3), size=20))
+    done = run("select", "one.npy", "-n", "2", "--out", "next.CSV")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "next.CSV").read_text().startswith("rank,index")
+    done = run("select", "one.npy", "-n", "2", "--strategy", "coremse")
+    assert done.exit_code == 2
+    assert "--strategy margin" in done.output
+    assert "strategy=" not in done.output
+    assert "--out: expected" in run("select", "one.npy", "-n", "2", "--out", "nowhere/x.csv").output
+
+
+def test_a_shared_folder_of_others_is_refused(desk):
+    pytest.importorskip("pyarrow")
+    settings = ["--dataset", "digits", "--strategies", "random", "--budget", "2", "--batch-size", "2", "--seeds", "1"]
+    command = ["run", *settings, "--max-pool", "100", "--max-test", "50", "--no-full", "--jobs", "1"]
+    done = run(*command, "--out", "runs2", "--shared", "thesis")
+    assert done.exit_code == 2
+    assert "--shared: expected a new folder, or a folder of shared data that bemps wrote" in " ".join(
+        done.output.split()
+    )
+    assert [path.name for path in (desk / "thesis").iterdir()] == ["chapter1.tex"]
+    assert run(*command, "--out", "runs2", "--shared", "common").exit_code == 0
+    (desk / "common" / ".bemps").unlink()  # as earlier releases left it
+    assert run(*command, "--out", "runs3", "--shared", "common").exit_code == 0
+    assert len(list((desk / "common").glob("digits-*"))) == 1
+
+
 def test_a_run_does_not_move_into_a_folder_of_others_and_resumes_in_its_own(desk):
     pytest.importorskip("pyarrow")
     settings = ["--dataset", "digits", "--strategies", "random", "--budget", "2", "--batch-size", "2", "--seeds", "1"]
@@ -192,3 +251,86 @@ def test_a_run_does_not_move_into_a_folder_of_others_and_resumes_in_its_own(desk
     (desk / "runs" / "mine" / ".bemps").unlink()  # as earlier releases left it
     assert json.loads((desk / "runs" / "mine" / "config.json").read_text())["versions"]
     assert run(*command, "--out", "runs/mine").exit_code == 0
+
+
+def test_the_source_of_another_project_is_not_replaced_with_force(desk):
+    (desk / "others.csv").write_text("body\none crash\ntwo wishes\n")
+    store, _ = prepared(str(desk / "others.bemps"), Source(desk / "others.csv"), Wishes(classes=["bug", "wish"]))
+    store.close()
+    before = everything(desk)
+    told = run("export", "t.bemps", "--out", "others.csv", "--force")
+    assert told.exit_code != 0
+    assert "from which others.bemps was made" in told.output
+    assert everything(desk) == before
+
+
+@pytest.fixture
+def pictures(tmp_path, monkeypatch):
+    """A project of pictures of which one is no image, and one is empty."""
+    pillow = pytest.importorskip("PIL.Image")
+    (tmp_path / "im").mkdir()
+    for number in range(20):
+        colour = (200 + number, 40, 30) if number % 2 else (30, 40, 200 + number)
+        pillow.new("RGB", (20, 20), colour).save(tmp_path / "im" / f"{number}.png")
+    (tmp_path / "im" / "broken.png").write_bytes(b"\x89PNG broken")
+    (tmp_path / "im" / "empty.jpg").touch()
+    wishes = Wishes(classes=["warm", "cold"], model="pixels", audit=0.0)
+    store, _ = prepared(str(tmp_path / "im.bemps"), Source(tmp_path / "im"), wishes)
+    with store:
+        store.record([NewAnswer("ann", f"{i}.png", "label", "warm" if i % 2 else "cold") for i in range(8)])
+        store.record([NewAnswer("ann", "broken.png", "label", "warm")])
+    monkeypatch.setattr("bemps.models.content_models.PIXELS", 8)  # quick to learn from
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", [["predict", "im.bemps"], ["export", "im.bemps", "--what", "predictions"]])
+def test_broken_images_stand_in_predictions_without_a_class_and_are_named(pictures, command):
+    done = run(*command, "--out", "p.csv")
+    assert done.exit_code == 0, done.output
+    assert "2 images cannot be decoded; the predictions have no class there: broken.png, empty.jpg" in done.output
+    with (pictures / "p.csv").open(newline="", encoding="utf-8") as file:
+        rows = {row["id"]: row for row in csv.DictReader(file)}
+    assert len(rows) == 22
+    assert all(rows[f"{i}.png"]["label"] == ("warm" if i % 2 else "cold") for i in range(20))
+    assert list(rows["empty.jpg"].values()) == ["empty.jpg", "empty.jpg", *[""] * 7]
+    broken = rows["broken.png"]
+    assert (broken["label"], broken["human"], broken["final"], broken["p_warm"]) == ("", "warm", "warm", "")
+    assert run(*command, "--out", "p.jsonl").exit_code == 0
+    assert run(*command, "--out", "p.json", "--format", "label-studio").exit_code == 0
+    assert len(json.loads((pictures / "p.json").read_text())) == 20  # a tool has no use for an item without one
+
+
+def test_a_learner_of_pictures_leaves_broken_ones_out_and_can_be_saved(pictures):
+    with open_project(pictures / "im.bemps") as project:
+        learner = project.learner()
+        assert project.broken == {"broken.png", "empty.jpg"}
+        assert len(learner.ask(12)) == 12
+        project.export("model.learner", "model")
+    from bemps.learner import ActiveLearner
+
+    assert ActiveLearner.load(pictures / "model.learner").ask(12).items == learner.ask(12).items
+
+
+def test_new_images_are_refused_with_what_works(pictures):
+    done = run("predict", "im.bemps", "im", "--out", "q.csv")
+    assert done.exit_code == 2
+    assert "open it with bemps label, and predict without FILE" in " ".join(done.output.split())
+
+
+def test_an_image_under_two_names_is_asked_once_and_the_answer_counts_for_both(pictures):
+    (pictures / "im" / "zz copy.png").write_bytes((pictures / "im" / "3.png").read_bytes())
+    (pictures / "im" / "zz other.png").write_bytes((pictures / "im" / "3.png").read_bytes()[:-1] + b"!")  # as long
+    (pictures / "im" / "zz empty.jpg").touch()
+    store, notes = prepared(str(pictures / "im.bemps"), Source(pictures / "im"), Wishes())
+    with store:
+        assert store.copies() == {"zz copy.png": "3.png"}
+        assert not {"zz copy.png"} & {*store.ids(), *store.audit()}
+    assert any("1 rows repeat an image: it is asked once" in note for note in notes)
+    assert run("predict", "im.bemps", "--out", "p.csv").exit_code == 0
+    with (pictures / "p.csv").open(newline="", encoding="utf-8") as file:
+        rows = {row["id"]: row for row in csv.DictReader(file)}
+    assert rows["zz copy.png"]["human"] == rows["3.png"]["human"] == "warm"
+    each = Wishes(classes=["warm", "cold"], model="none", duplicates="ask")
+    with prepared(str(pictures / "each.bemps"), Source(pictures / "im"), each)[0] as store:
+        assert store.copies() == {}

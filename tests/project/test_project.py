@@ -139,9 +139,9 @@ def test_adding_a_table_of_texts_with_labels(project, tmp_path):
 
 def test_adding_images_keeps_paths_below_one_folder(tmp_path):
     image = pytest.importorskip("PIL.Image")
-    for name in ("a/one.png", "b/two.png"):
+    for shade, name in ((90, "a/one.png"), (180, "b/two.png")):
         (tmp_path / "images" / name).parent.mkdir(parents=True)
-        image.fromarray(np.full((40, 40, 3), len(name) * 20, dtype=np.uint8)).save(tmp_path / "images" / name)
+        image.fromarray(np.full((40, 40, 3), shade, dtype=np.uint8)).save(tmp_path / "images" / name)
     with bemps.open_project(tmp_path / "p.bemps", create=True) as project:
         project.add(data.read(tmp_path / "images", label="folder"))
         assert [item.content for item in project.items()] == ["a/one.png", "b/two.png"]

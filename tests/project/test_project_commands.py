@@ -5,13 +5,16 @@ import subprocess
 import sys
 
 import pytest
+from encoder_weights import needs_weights
 from typer.testing import CliRunner
 
 from bemps.cli import app
 from bemps.errors import pip_install
-from bemps.project_models import MODELS, VECTORS
-from bemps.store import Item, Said, open_store
+from bemps.models.model_registry import MODELS
+from bemps.project import Project
+from bemps.store import Item, NewAnswer, open_store
 
+LONG = "x" * 300  # longer than file systems allow
 TEXTS = [f"{'crash error' if i % 2 else 'please add'} number {i}" for i in range(30)]
 
 
@@ -23,7 +26,7 @@ def project(tmp_path):
         for name in ("bug", "wish"):
             store.add_class(name, "lead")
         store.add_items(Item(f"i{i}", text) for i, text in enumerate(TEXTS))
-        store.record([Said("ann", f"i{i}", "label", "bug" if i % 2 else "wish") for i in range(12)])
+        store.record([NewAnswer("ann", f"i{i}", "label", "bug" if i % 2 else "wish") for i in range(12)])
     return path
 
 
@@ -48,8 +51,11 @@ def test_export_and_import(project, tmp_path):
 
 @pytest.mark.parametrize(("model", "words"), [("tfidf", "TF-IDF vectors"), ("minilm-heads", "MiniLM vectors")])
 def test_predict_by_project_and_by_saved_model(project, tmp_path, model, words):
-    for package in VECTORS[MODELS[model][0]].packages:
+    for package in MODELS[model].vectors.packages:
         pytest.importorskip(package)
+    if model != "tfidf":
+        pytest.importorskip("torch")
+        needs_weights("minilm")
     with open_store(project) as store:
         store.set("model", model)
     with (tmp_path / "new.csv").open("w", newline="") as file:
@@ -63,7 +69,8 @@ def test_predict_by_project_and_by_saved_model(project, tmp_path, model, words):
     own, a, b = (table(tmp_path / name) for name in ("own.csv", "a.csv", "b.csv"))
     assert a == b
     assert [row["p_bug"] for row in a] == [row["p_bug"] for row in own]
-    assert list(a[0]) == ["nr", "body", "id", "text", "label", "probability", "human", "final", "p_bug", "p_wish"]
+    ours = ["id", "text", "label", "probability", "human", "answered", "final", "p_bug", "p_wish"]
+    assert list(a[0]) == ["nr", "body", *ours]
     assert [row["human"] for row in a] == [row["human"] for row in own] == ["wish", "bug"] * 6 + [""] * 18
     assert [row["id"] for row in a] == [f"n{i}" for i in range(30)]
     assert [row["label"] for row in a] == ["wish", "bug"] * 15
@@ -104,6 +111,14 @@ def test_mistakes_are_told_in_a_sentence(project, arguments, words):
     assert "Traceback" not in done.output
 
 
+@pytest.mark.parametrize("out", ["p.nope", "nowhere/p.csv", "tickets.bemps"])
+def test_predict_refuses_a_path_before_it_learns(project, monkeypatch, out):
+    monkeypatch.setattr(Project, "current_learner", lambda *_: pytest.fail("learnt before the path was checked"))
+    done = run("predict", project, "--out", project.parent / out)
+    assert done.exit_code == 2, done.output
+    assert "Model:" not in done.output
+
+
 @pytest.mark.parametrize("command", ["export", "import", "predict"])
 def test_help_has_examples(command):
     assert f"bemps {command} tickets.bemps" in run(command, "--help").output
@@ -116,3 +131,50 @@ def test_without_sqlalchemy_the_extra_is_named():
     assert done.returncode == 2
     assert pip_install("label") in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_exports_of_a_model_say_which_model_it_is_and_take_no_format(project, tmp_path):
+    done = run("export", project, "--what", "arrays", "--out", tmp_path / "arrays")
+    assert done.exit_code == 0, done.output
+    assert "Model: TF-IDF" in done.output
+    refused = run("export", project, "--what", "model", "--format", "csv", "--out", tmp_path / "a.csv")
+    assert refused.exit_code == 2
+    assert "none for model, which is a folder" in " ".join(refused.output.split())
+    assert not (tmp_path / "a.csv").exists()
+
+
+def test_the_example_of_an_exported_model_refuses_what_it_cannot_mean(project, tmp_path):
+    assert run("export", project, "--what", "arrays", "--out", tmp_path / "arrays").exit_code == 0
+    code = (
+        "from predict import Model\n"
+        "model = Model()\n"
+        "print(model.predict([]).shape)\n"
+        "try: model.predict('one text')\n"
+        "except TypeError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "arrays", capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[0] == "(0, 2)"
+    assert "Put it into a list" in done.stdout
+    usage = subprocess.run(
+        [sys.executable, tmp_path / "arrays" / "predict.py"], capture_output=True, text=True, check=False
+    )
+    assert usage.stderr.startswith("usage: python predict.py")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("label", LONG + ".csv", "--text", "body", "--classes", "a,b"),
+        ("label", "tickets.csv", "--text", "body", "--classes", "a,b", "--project", LONG + ".bemps"),
+        ("export", LONG + ".bemps", "--out", "labels.csv"),
+        ("predict", LONG + ".bemps", "--out", "predictions.csv"),
+    ],
+)
+def test_a_path_that_the_system_refuses_is_said_without_a_traceback(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tickets.csv").write_text("body\nIt crashes\nPlease add it\n")
+    run = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "1000"})
+    assert run.exit_code == 2, run.output
+    assert "Choose a shorter name." in run.output

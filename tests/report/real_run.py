@@ -3,14 +3,13 @@
 import time
 
 import numpy as np
-
-from bemps.analysis import training_dynamics
-from bemps.analysis.calibration import expected_calibration_error
-from bemps.data import initial_labels, load
-from bemps.experiments.measures import confidence_bins
-from bemps.learner import ActiveLearner
-from bemps.members.linear import SpectralLaplace
 from making_runs import key_of, write
+
+from bemps.data import initial_labels, load
+from bemps.learner import ActiveLearner
+from bemps.metrics import confidence_bins, expected_calibration_error
+from bemps.models.linear.spectral_classifiers import SpectralLaplace
+from bemps.results import training_dynamics
 
 
 def real_run(folder, *, strategies=("coremse", "margin", "random"), seeds=3, rounds=6, batch=10):

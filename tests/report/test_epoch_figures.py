@@ -5,14 +5,13 @@ import json
 
 import numpy as np
 import pytest
-
-from bemps.analysis import ece_of_epochs, running_average
-from bemps.analysis.calibration import KINDS
-from bemps.errors import InputError
-from bemps.report import write_report
-from bemps.report.sections.pools import pools_of
-from bemps.statistics import read_run
 from making_runs import synthetic_run, write
+
+from bemps.errors import InputError
+from bemps.metrics import BIN_KINDS
+from bemps.report import write_report
+from bemps.results import ece_of_epochs, read_run, running_average
+from bemps.results.run_pools import pools_of
 
 ERRORS = {"equal-mass": [0.4, 0.2, 0.3], "equal-width": [0.5, 0.1, 0.0], "sweep": [0.3, 0.3, 0.3]}
 
@@ -49,14 +48,14 @@ def share(folder, *, test=True):
 def test_what_the_run_wrote_is_drawn_beside_the_map(tmp_path):
     synthetic_run(tmp_path)
     write(tmp_path, "epochs", lines(ERRORS)[::-1])
-    text = write_report(tmp_path, images=False).read_text()
+    text = write_report(tmp_path).read_text()
     block = next(part for part in text.split('<div class="block"') if "Calibration over epochs: digits" in part)
     assert "Data map of digits" in block
     assert "Calibration error after every epoch" in block
     assert (tmp_path / "report" / "epochs-digits.svg").exists()
     found = told(tmp_path, "epochs-digits")
     assert [row["epoch"] for row in found] == [1, 2, 3]
-    for kind in KINDS:
+    for kind in BIN_KINDS:
         name = kind.replace("-", "_")
         assert [row[f"ece_{name}"] for row in found] == ERRORS[kind]
         np.testing.assert_allclose(
@@ -67,9 +66,9 @@ def test_what_the_run_wrote_is_drawn_beside_the_map(tmp_path):
 def test_without_it_the_training_of_the_map_is_measured_here(tmp_path):
     synthetic_run(tmp_path, analysis=False)
     errors = share(tmp_path)
-    write_report(tmp_path, images=False)
+    write_report(tmp_path)
     found = told(tmp_path, "epochs-digits")
-    for kind in KINDS:
+    for kind in BIN_KINDS:
         np.testing.assert_allclose([row[f"ece_{kind.replace('-', '_')}"] for row in found], errors[kind], atol=1e-6)
 
 
@@ -77,21 +76,21 @@ def test_what_the_run_wrote_counts(tmp_path):
     synthetic_run(tmp_path, analysis=False)
     share(tmp_path)
     write(tmp_path, "epochs", lines(ERRORS))
-    write_report(tmp_path, images=False)
+    write_report(tmp_path)
     assert [row["ece_sweep"] for row in told(tmp_path, "epochs-digits")] == ERRORS["sweep"]
 
 
 def test_a_network_of_the_user_has_a_figure_of_its_own(tmp_path):
     synthetic_run(tmp_path)
     write(tmp_path, "epochs", lines(ERRORS, model="logistic"))
-    write_report(tmp_path, images=False)
+    write_report(tmp_path)
     assert (tmp_path / "report" / "epochs-digits-logistic.svg").exists()
 
 
 def test_none_without_a_test_set(tmp_path):
     synthetic_run(tmp_path, analysis=False)
     share(tmp_path, test=False)
-    assert "Calibration over epochs" not in write_report(tmp_path, images=False).read_text()
+    assert "Calibration over epochs" not in write_report(tmp_path).read_text()
 
 
 @pytest.mark.parametrize("gone", ["a kind", "an epoch"])
@@ -100,7 +99,7 @@ def test_missing_rows_are_refused(tmp_path, gone):
     found = lines(ERRORS)
     write(tmp_path, "epochs", found[:6] if gone == "a kind" else found[:7] + found[8:])
     with pytest.raises(InputError, match=r"every epoch from 1 to 3 .* other epochs for sweep"):
-        write_report(tmp_path, images=False)
+        write_report(tmp_path)
 
 
 def test_the_map_is_of_the_vectors_that_the_run_learnt_from(tmp_path):

@@ -12,7 +12,7 @@ from bemps.report import write_report
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("real") / "digits"
     real_run(place, strategies=("coremse", "random"), seeds=2, rounds=5)
-    write_report(place, images=False)
+    write_report(place)
     return place
 
 

@@ -2,8 +2,10 @@
 
 import pytest
 
-from bemps.report.style import COLOURS, GREY, ORDER, Styles
-from bemps.strategies import strategies
+from bemps.acquisition.strategy_registry import strategies
+from bemps.report.style import COLOURS, GREY, Styles, styled_strategies
+
+ORDER = styled_strategies()
 
 
 def test_the_order_knows_every_strategy_of_the_table_once():

@@ -1,10 +1,10 @@
 """The page in a real browser: at every width nothing is cut off without a word that there is more."""
 
 import pytest
+from making_runs import synthetic_run
 from playwright.sync_api import sync_playwright
 
 from bemps.report import write_report
-from making_runs import synthetic_run
 
 # everything that holds more than it shows, other than figures and tables that say so
 CUT = """() => [...document.querySelectorAll('body *')]
@@ -20,7 +20,7 @@ WIDE = """() => [...document.querySelectorAll('.table')]
 def report(tmp_path_factory, chromium):
     folder = tmp_path_factory.mktemp("runs") / "synthetic"
     synthetic_run(folder, datasets=("digits",), batches=(5, 10))
-    page = write_report(folder, images=False)
+    page = write_report(folder)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--headless", "--no-sandbox"])
         tab = browser.new_page()
@@ -48,6 +48,5 @@ def test_tables_are_whole_on_a_desktop(report, width):
 
 def test_a_phone_is_told_to_scroll(report):
     report.set_viewport_size({"width": 390, "height": 800})
-    assert report.evaluate(WIDE) > 0
     marked = "[...document.querySelectorAll('.table.scrolls')].filter(e => e.checkVisibility()).length"
-    assert report.evaluate(marked) == report.evaluate(WIDE)
+    report.wait_for_function(f"() => ({WIDE})() > 0 && {marked} === ({WIDE})()")

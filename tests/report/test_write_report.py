@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.stats
 import typer
+from making_runs import grid, row, synthetic_run, write
 from typer.testing import CliRunner
 
 from bemps.cli.report import report
@@ -16,8 +17,7 @@ from bemps.errors import InputError
 from bemps.report import write_report
 from bemps.report.sections import curves
 from bemps.report.style import Styles
-from bemps.statistics import read_run
-from making_runs import grid, row, synthetic_run, write
+from bemps.results import read_run
 
 VOID = {"meta", "link", "br", "input", "img"}
 
@@ -55,7 +55,7 @@ class Reader(HTMLParser):
 def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "synthetic"
     synthetic_run(folder, datasets=("digits", "sst5"), batches=(5, 10))
-    page = write_report(folder, images=False)
+    page = write_report(folder)
     return folder, page, Reader(page.read_text(encoding="utf-8"))
 
 
@@ -135,12 +135,12 @@ def test_what_the_run_says_is_escaped(whole):
 
 def test_the_same_run_gives_the_same_page(tmp_path):
     synthetic_run(tmp_path / "run", analysis=False)
-    first = write_report(tmp_path / "run", images=False).read_bytes()
+    first = write_report(tmp_path / "run").read_bytes()
     with (tmp_path / "run" / "report" / ".bemps").open("a") as marker:
         marker.write("old.svg\n../../outside.svg\n")
     for name in ("run/report/old.svg", "outside.svg", "run/report/mine.svg"):
         (tmp_path / name).write_text("of an earlier report, or of somebody")
-    assert write_report(tmp_path / "run", images=False).read_bytes() == first
+    assert write_report(tmp_path / "run").read_bytes() == first
     assert not (tmp_path / "run" / "report" / "old.svg").exists()
     assert (tmp_path / "run" / "report" / "mine.svg").exists()
     assert (tmp_path / "outside.svg").exists()
@@ -148,25 +148,25 @@ def test_the_same_run_gives_the_same_page(tmp_path):
 
 def test_a_report_of_an_earlier_release_is_made_anew(tmp_path):
     synthetic_run(tmp_path / "run", analysis=False)
-    write_report(tmp_path / "run", images=False)
+    write_report(tmp_path / "run")
     (tmp_path / "run" / "report" / ".bemps").unlink()
-    write_report(tmp_path / "run", images=False)
+    write_report(tmp_path / "run")
 
 
 def test_what_is_no_report_is_not_replaced(tmp_path):
     synthetic_run(tmp_path / "run", analysis=False)
     page, folder = tmp_path / "run" / "report.html", tmp_path / "run" / "report"
-    page.write_text("my own")
+    page.write_text("<!doctype html>my own")
     with pytest.raises(InputError, match="force=True"):
-        write_report(tmp_path / "run", images=False)
-    assert page.read_text() == "my own"
-    assert "Written by bemps" in write_report(tmp_path / "run", images=False, force=True).read_text()
+        write_report(tmp_path / "run")
+    assert page.read_text() == "<!doctype html>my own"
+    assert "Written by bemps" in write_report(tmp_path / "run", force=True).read_text()
     page.unlink()
     (folder / ".bemps").unlink()
     (folder / "curves.csv").write_text("my own")
     for force in (False, True):
         with pytest.raises(InputError, match="holds other files"):
-            write_report(tmp_path / "run", images=False, force=force)
+            write_report(tmp_path / "run", force=force)
     assert (folder / "curves.csv").read_text() == "my own"
 
 
@@ -176,7 +176,7 @@ def test_nasty_names_neither_break_the_page_nor_leave_the_folder(tmp_path):
         row(s, seed, n, 0.5 + 0.01 * n, dataset=nasty) for s in ("random", nasty) for seed in (0, 1) for n in range(7)
     ]
     write(tmp_path / "run", "results", rows)
-    page = write_report(tmp_path / "run", images=False)
+    page = write_report(tmp_path / "run")
     assert "<script>alert" not in page.read_text()
     Reader(page.read_text())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]
@@ -186,19 +186,19 @@ def test_nasty_names_neither_break_the_page_nor_leave_the_folder(tmp_path):
 def test_little_is_enough(tmp_path, rows):
     """One round, one strategy without random, too few rounds for the matrix."""
     write(tmp_path, "results", rows)
-    Reader(write_report(tmp_path, images=False).read_text())
+    Reader(write_report(tmp_path).read_text())
 
 
 def test_the_dashed_line_is_explained_where_there_is_one(whole, tmp_path):
     said = "The dashed line is the classifier trained on all labels."
     assert said in "".join(whole[2].words)
     write(tmp_path, "results", grid())
-    assert said not in "".join(Reader(write_report(tmp_path, images=False).read_text()).words)
+    assert said not in "".join(Reader(write_report(tmp_path).read_text()).words)
 
 
 def test_incomplete_results_are_named_on_the_page(tmp_path):
     write(tmp_path, "results", [r for r in grid() if r["strategy"] != "margin" or r["seed"] != 2 or r["round"] < 4])
-    text = "".join(Reader(write_report(tmp_path, images=False).read_text()).words)
+    text = "".join(Reader(write_report(tmp_path).read_text()).words)
     assert "left out seed 2 (4 of 11 rounds), not finished" in text
 
 
@@ -212,18 +212,10 @@ def test_axes_have_a_table_of_their_own(tmp_path):
     write(tmp_path, "results", rows)
     times = [{k: v for k, v in r.items() if k not in METRIC_ORDER} for r in rows]
     write(tmp_path, "timings", [r | {"train_seconds": float(r["members"]), "query_seconds": 0.25} for r in times])
-    write_report(tmp_path, images=False)
+    write_report(tmp_path)
     (found,) = table(tmp_path, "axis-members-digits-logistic-10")
     assert found["members=5"] == "5 / 0.25 / 0.555"
     assert found["members=10"] == "10 / 0.25 / 0.560"
-
-
-def test_pngs_where_wished(tmp_path):
-    pytest.importorskip("matplotlib")
-    write(tmp_path, "results", [{k: v for k, v in r.items() if k not in METRIC_ORDER[1:]} for r in grid(seeds=2)])
-    write_report(tmp_path)
-    names = {path.suffix: path.stem for path in (tmp_path / "report").iterdir() if path.suffix in (".svg", ".png")}
-    assert set(names) == {".svg", ".png"}
 
 
 def test_broken_dynamics_are_refused(tmp_path):
@@ -231,14 +223,14 @@ def test_broken_dynamics_are_refused(tmp_path):
     write(tmp_path, "dynamics", [{"dataset": "digits", "id": i, "epoch": e, "probability": 0.5, "correct": True}
                                  for i, e in (("a", 0), ("a", 1), ("b", 0))])  # fmt: skip
     with pytest.raises(InputError, match="3 rows of 2 items and 2 epochs"):
-        write_report(tmp_path, images=False)
+        write_report(tmp_path)
 
 
 def test_a_file_in_the_way_is_said(tmp_path):
     write(tmp_path, "results", grid(seeds=1))
     (tmp_path / "report").write_text("not a folder")
     with pytest.raises(InputError, match=r"report, which is a file.*move it away"):
-        write_report(tmp_path, images=False)
+        write_report(tmp_path)
 
 
 def command():
@@ -249,7 +241,7 @@ def command():
 
 def test_on_the_command_line(tmp_path):
     write(tmp_path, "results", grid(seeds=1, rounds=2))
-    told = CliRunner().invoke(command(), [str(tmp_path), "--no-png"])
+    told = CliRunner().invoke(command(), [str(tmp_path)])
     assert told.exit_code == 0
     assert "report.html" in told.output
     assert (tmp_path / "report.html").exists()
@@ -273,12 +265,12 @@ def test_shared_pools_give_maps_and_projections(tmp_path):
     np.save(
         place / "plain" / "pool.npy", (rng.standard_normal((200, 6)) + np.array(labels)[:, None]).astype(np.float32)
     )
-    text = "".join(Reader(write_report(tmp_path, images=False).read_text()).words)
+    text = "".join(Reader(write_report(tmp_path).read_text()).words)
     assert "Data maps" in text
     assert "Where the batches lie" in text
     (place / "meta.json").write_text("{}")
     with pytest.raises(InputError, match="Remove this folder"):
-        write_report(tmp_path, images=False)
+        write_report(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +289,7 @@ def test_the_band_of_few_seeds_is_one_standard_error(tmp_path, seeds, band, word
     assert words in section.lead
     [line] = [one for one in next(iter(section.blocks[0].figures.values())).series if one.name == "coremse"]
     curve = next(iter(run.results.curves.values()))["coremse"]
-    values = curve.values[section.blocks[0].where["metric"]]
+    values = curve.values[section.blocks[0].filters["metric"]]
     error = values.std(0, ddof=1) / np.sqrt(seeds)
     wide = error if "standard error" in words else scipy.stats.t.ppf(0.975, seeds - 1) * error
     np.testing.assert_allclose(line.high - line.y, wide, atol=1e-12)
@@ -306,4 +298,4 @@ def test_the_band_of_few_seeds_is_one_standard_error(tmp_path, seeds, band, word
 def test_an_unknown_band_is_refused(tmp_path):
     write(tmp_path, "results", grid(rounds=3))
     with pytest.raises(InputError, match="one of 95, auto, se"):
-        write_report(tmp_path, images=False, band="sd")
+        write_report(tmp_path, band="sd")

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from filling import fill
+from real_postgres import server
 
 from bemps.store import Store, open_store
-from real_postgres import server
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from bemps import InputError
-from bemps.store import Answer, Item, Said
+from bemps.store import Answer, Item, NewAnswer
 
 
 def said(store, annotator=None):
@@ -171,11 +171,11 @@ def test_wrong_answers_are_refused_and_leave_nothing(store, answer, words):
 
 def test_many_answers_in_one_step_are_all_or_none(store):
     with pytest.raises(InputError, match="nonsense"):
-        store.record([Said("ann", "t1", "label", "bug"), Said("ann", "t2", "label", "nonsense")])
+        store.record([NewAnswer("ann", "t1", "label", "bug"), NewAnswer("ann", "t2", "label", "nonsense")])
     assert store.current() == {}
     with pytest.raises(InputError, match="one twice"):
-        store.record([Said("ann", "t1", "skip", request="a"), Said("ann", "t2", "skip", request="a")])
-    events = store.record([Said("ann", f"t{i}", "label", "bug", request=str(i)) for i in range(5)])
+        store.record([NewAnswer("ann", "t1", "skip", request="a"), NewAnswer("ann", "t2", "skip", request="a")])
+    events = store.record([NewAnswer("ann", f"t{i}", "label", "bug", request=str(i)) for i in range(5)])
     assert [event.item for event in events] == [f"t{i}" for i in range(5)]
     assert len(store.current()) == 5
     assert store.record([]) == []

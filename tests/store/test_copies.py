@@ -3,7 +3,7 @@
 import pytest
 
 from bemps import InputError
-from bemps.store import Item, Said
+from bemps.store import Item, NewAnswer
 
 
 @pytest.fixture
@@ -69,6 +69,6 @@ def test_labels_that_come_with_copies_count_once_and_the_first_counts(copied):
 def test_answers_within_one_change_may_be_to_its_copies(store):
     with store.changing() as change:
         change.add_items([Item("a", "x"), Item("b", "x"), Item("c", "Text number 1")], key=str)
-        change.record([Said("ann", "b", "label", "bug"), Said("ann", "c", "label", "wish")])
+        change.record([NewAnswer("ann", "b", "label", "bug"), NewAnswer("ann", "c", "label", "wish")])
         assert change.copies == 2
     assert {id: answer.label for id, answer in store.current().items()} == {"a": "bug", "t1": "wish"}

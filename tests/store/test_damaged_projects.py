@@ -10,8 +10,8 @@ import pytest
 from filling import fill
 
 from bemps.errors import BempsError
-from bemps.exchange import export_labels
-from bemps.serve.engine import Engine
+from bemps.project.exporting import export_labels
+from bemps.server.engine import Engine
 from bemps.store import Item, open_store
 
 VALUES = (
@@ -140,7 +140,7 @@ def use(path, out):
         store.search("number", state="answered"), store.search(label="bug", order="latest")
         export_labels(store, out / "a.csv", force=True)
         export_labels(store, out / "b.jsonl", resolved=True, force=True)
-        Engine(store, str(path)).clerk.close()
+        Engine(store, str(path)).writer.close()
         store.answer("ann", "t7", "label", "bug")
         store.undo("ann")
         store.lease("eve", ["t6", "t7"], 2, 60)

@@ -3,7 +3,7 @@
 import pytest
 
 from bemps import InputError
-from bemps.store import Item, Said
+from bemps.store import Item, NewAnswer
 
 NASTY = {
     "quotes": "\"double\" 'single' `back` \\ %s {} $1 ?",
@@ -54,11 +54,11 @@ def test_what_a_database_cannot_hold_is_refused(store, item):
 
 
 def test_the_longest_id_that_gets_in_can_be_answered_on_the_page(store):
-    hot = pytest.importorskip("bemps.serve.hot")
+    requests = pytest.importorskip("bemps.server.routes.routes_edit")
     long = "x" * 500
     store.add_items([Item(long, "x")])
-    assert hot.Answered(item=long, kind="skip", request="12345678").item == long
-    assert hot.Wanted(have=[long]).have == [long]
+    assert requests.Answered(item=long, kind="skip", request="12345678").item == long
+    assert requests.Wanted(have=[long]).have == [long]
 
 
 def test_several_changes_are_made_together_or_not_at_all(store, opened):
@@ -67,7 +67,7 @@ def test_several_changes_are_made_together_or_not_at_all(store, opened):
             change.add_class("praise", "lead")
             change.set_all({"title": "new"})
             assert change.add_items([Item("new", "x", "praise")]) == 1
-            change.record([Said("ann", id, "label", "praise") for id in ("new", id)])
+            change.record([NewAnswer("ann", id, "label", "praise") for id in ("new", id)])
 
     with pytest.raises(InputError, match="nowhere"):
         change("nowhere")

@@ -3,13 +3,15 @@
 import json
 import multiprocessing
 import random
+import sqlite3
+import threading
 
 import pytest
 from filling import fill
 from labeller import label
 
 from bemps.store import open_store
-from bemps.store.fold import State
+from bemps.store.state import State
 
 PROCESSES = multiprocessing.get_context("forkserver")  # processes of their own that start in no time
 PROCESSES.set_forkserver_preload(["pytest", "labeller"])
@@ -24,13 +26,29 @@ def start(place, annotator, seed, count=0):
     return process, reader
 
 
+def message(reader):
+    """The next answer that was acknowledged; a process that failed says why."""
+    told = json.loads(reader.recv_bytes())
+    assert isinstance(told, list), told["failed"]
+    return tuple(told)
+
+
+def heard(process, reader):
+    """The next message of a process that is at work: one that has ended by itself is a failure with its exit code."""
+    try:
+        return message(reader)
+    except EOFError:
+        process.join()
+        pytest.fail(f"a writer ended before it was killed, with exit code {process.exitcode}")
+
+
 def rest(reader):
     """Everything that is still in the pipe of a process that has ended."""
     found = []
     with reader:
         while True:
             try:
-                found.append(tuple(json.loads(reader.recv_bytes())))
+                found.append(message(reader))
             except EOFError:
                 return found
 
@@ -39,9 +57,9 @@ def killed_round(place, seed, writers=3):
     """Labellers that are killed at the same random moment; returns everything that they had been told."""
     rng = random.Random(seed)
     running = [start(place, f"writer{w}", 1_000 * seed + w) for w in range(writers)]
-    told = [tuple(json.loads(reader.recv_bytes())) for _, reader in running]  # all are at work
+    told = [heard(*writer) for writer in running]  # all are at work
     for _ in range(rng.randrange(20)):
-        told.append(tuple(json.loads(rng.choice(running)[1].recv_bytes())))
+        told.append(heard(*rng.choice(running)))
     for process, _ in running:
         process.kill()
     for process, reader in running:
@@ -59,7 +77,7 @@ def check(place, acknowledged):
         assert lost == []
         replayed = State()
         replayed.apply(events)
-        held = (replayed.resolved(item) for item in replayed.by_item)
+        held = (replayed.resolved_answer(item) for item in replayed.by_item)
         assert {one.item: replayed.answer(one) for one in held if one is not None} == store.current()
         assert max(len(store.answers_of(item)) for item in store.current()) == 1  # no item went to two people
         if store.path is not None:
@@ -75,6 +93,22 @@ def kill_again_and_again(place, rounds):
         acknowledged += killed_round(place, seed)
         check(place, acknowledged)
     return len(acknowledged)
+
+
+def test_a_writer_that_had_to_wait_too_long_sends_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("bemps.store.sql.database.PATIENCE", 0.05)
+    with open_store(tmp_path / "p.bemps", create=True) as store:
+        fill(store, 5)
+    reader, writer = multiprocessing.Pipe(duplex=False)
+    busy = sqlite3.connect(tmp_path / "p.bemps", isolation_level=None)
+    busy.execute("BEGIN IMMEDIATE")
+    waiting = threading.Thread(target=label, args=(str(tmp_path / "p.bemps"), "ann", 3, 1, writer))
+    waiting.start()
+    assert not reader.poll(0.5)
+    busy.execute("ROLLBACK")
+    busy.close()
+    waiting.join(30)
+    check(tmp_path / "p.bemps", [message(reader)])
 
 
 def test_what_was_acknowledged_survives_sigkill(place):

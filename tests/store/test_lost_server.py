@@ -4,10 +4,10 @@ import signal
 
 import pytest
 from filling import fill
+from real_postgres import server
 from sqlalchemy import create_engine, text
 
 from bemps.store import NotRead, NotSaved, open_store
-from real_postgres import server
 
 
 def test_the_server_is_killed_and_comes_back():

@@ -1,8 +1,10 @@
 """Opening and making projects: what is refused, migrations, the append-only log."""
 
+import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 
 import pytest
 from filling import fill
@@ -10,8 +12,9 @@ from sqlalchemy import text as sql
 
 from bemps import InputError
 from bemps.errors import without_password
-from bemps.store import NotRead, NotSaved, Store, open_store, schema
-from bemps.store.database import database_of
+from bemps.store import NotRead, NotSaved, Store, open_store
+from bemps.store.sql import database, schema
+from bemps.store.sql.database import database_of
 
 
 def run(store: Store, statement: str) -> None:
@@ -199,3 +202,53 @@ def test_a_project_on_read_only_media_can_be_read(small_disk):
 def test_a_search_for_what_no_database_can_hold_is_refused_in_words(store, text):
     with pytest.raises(InputError, match="search"):
         store.search(text)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not delete a file that is open")
+def test_nothing_is_acknowledged_once_the_file_is_deleted(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    with open_store(folder / "p.bemps", create=True) as store:
+        fill(store)
+        store.answer("ann", "t0", "label", "bug")
+        shutil.rmtree(folder)
+        with pytest.raises(NotSaved, match="file is gone"):
+            store.answer("ann", "t1", "label", "bug")
+        assert not folder.exists()
+        assert set(store.current()) == {"t0"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not rename a file that is open")
+def test_nothing_is_acknowledged_while_another_file_is_in_its_place(tmp_path):
+    path = tmp_path / "p.bemps"
+    with open_store(path, create=True) as store:
+        fill(store)
+        path.rename(tmp_path / "away.bemps")
+        path.write_bytes(b"another")
+        with pytest.raises(NotSaved, match="another is in its place"):
+            store.answer("ann", "t1", "label", "bug")
+        (tmp_path / "away.bemps").replace(path)
+        store.answer("ann", "t1", "label", "bug")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not rename a file that is open")
+def test_a_file_that_goes_while_an_answer_is_written_is_noticed(tmp_path):
+    path = tmp_path / "p.bemps"
+    gone = pytest.raises(NotSaved, match="file is gone")
+    with open_store(path, create=True) as store, gone, store._database.writing():
+        path.rename(tmp_path / "away.bemps")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a folder in which nobody can make files, root neither")
+def test_a_project_that_cannot_be_made_is_refused_at_once(monkeypatch):
+    monkeypatch.setattr(database, "PATIENCE", 60)
+    begin = time.monotonic()
+    with pytest.raises(NotSaved, match=r"the file cannot be opened\. Check the folder"):
+        open_store("/proc/x.bemps", create=True)
+    assert time.monotonic() - begin < 30
+
+
+def test_a_project_that_cannot_be_read_does_not_ask_to_send_anything(tmp_path):
+    with pytest.raises(NotRead) as refusal:
+        open_store(f"postgresql+psycopg://ann@/labels?host={tmp_path}")
+    assert refusal.value.fix == "Check that the database is running."

@@ -2,13 +2,14 @@
 
 import tempfile
 from collections import Counter
+from itertools import takewhile
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bemps.store import Item, open_store
-from bemps.store.fold import State
+from bemps.store import Item, NewAnswer, open_store
+from bemps.store.state import State
 
 MEMORY = Path("/dev/shm")  # no disk to wait for
 PEOPLE, ITEMS = ("ann", "bob"), ("i0", "i1", "i2")
@@ -16,6 +17,9 @@ WHAT = ("label0", "label1", "skip", "unsure", "clear", "note", "unnote")
 acts = st.one_of(
     st.tuples(st.just("answer"), st.sampled_from(PEOPLE), st.sampled_from(ITEMS), st.sampled_from(WHAT)),
     st.tuples(st.sampled_from(["undo", "redo"]), st.sampled_from(PEOPLE)),
+    st.tuples(
+        st.just("list"), st.sampled_from(PEOPLE), st.lists(st.sampled_from(ITEMS), min_size=1), st.integers(0, 1)
+    ),
     st.tuples(st.just("adjudicate"), st.sampled_from(PEOPLE), st.sampled_from(ITEMS), st.integers(0, 1)),
     st.tuples(st.just("rename"), st.integers(0, 1)),
     st.tuples(st.just("audit"), st.sampled_from(ITEMS)),
@@ -27,20 +31,28 @@ class Model:
 
     def __init__(self):
         self.answers, self.crossed, self.redoable, self.names, self.audit = [], set(), {}, ["c0", "c1"], set()
+        self.actions = {}  # of an answer that was given with others at once
 
-    def say(self, who, item, kind, label=None, note=None):
+    def add_event(self, who, item, kind, label=None, note=None):
         self.answers.append((who, item, kind, label, note))
         self.redoable[who] = []
 
     def undo(self, who):
         own = [i for i, answer in enumerate(self.answers) if answer[0] == who and i not in self.crossed]
-        if own:
-            self.crossed.add(own[-1])
-            self.redoable.setdefault(who, []).append(own[-1])
+        for last in self.together(own[::-1]):
+            self.crossed.add(last)
+            self.redoable.setdefault(who, []).append(last)
 
     def redo(self, who):
-        if self.redoable.get(who):
-            self.crossed.discard(self.redoable[who].pop())
+        for last in self.together(self.redoable.get(who, [])[::-1]):
+            self.redoable[who].remove(last)
+            self.crossed.discard(last)
+
+    def together(self, places):
+        """The first of these, and those of its action that follow it."""
+        if not places or places[0] not in self.actions:
+            return places[:1]
+        return list(takewhile(lambda place: self.actions.get(place) == self.actions[places[0]], places))
 
     def slots(self):
         """What each annotator says of each item, and adjudications: (kind, class, note, place in the order)."""
@@ -83,21 +95,32 @@ def play(store, model, act):
         who, item, what = rest
         if what.startswith("label"):
             store.answer(who, item, "label", model.names[int(what[-1])])
-            model.say(who, item, "label", int(what[-1]))
+            model.add_event(who, item, "label", int(what[-1]))
         elif what.endswith("note"):
             note = "" if what == "unnote" else f"note {len(model.answers)}"
             store.answer(who, item, "note", note=note)
-            model.say(who, item, "note", note=note)
+            model.add_event(who, item, "note", note=note)
         else:
             store.answer(who, item, what)
-            model.say(who, item, what)
+            model.add_event(who, item, what)
     elif kind in ("undo", "redo"):
-        getattr(store, kind)(*rest)
+        before = store.change_token()
+        events = getattr(store, f"{kind}_action")(*rest)
+        assert len(events) == store.change_token() - before
         getattr(model, kind)(*rest)
+    elif kind == "list":
+        who, items, code = rest
+        action = f"action {len(model.answers)}"
+        store.record(
+            [NewAnswer(who, item, "label", model.names[code], method="listed", action=action) for item in items]
+        )
+        for item in items:
+            model.actions[len(model.answers)] = action
+            model.add_event(who, item, "label", code)
     elif kind == "adjudicate":
         who, item, code = rest
         store.adjudicate(item, model.names[code], who)
-        model.say(who, item, "adjudicate", code)
+        model.add_event(who, item, "adjudicate", code)
     elif kind == "rename":
         new = f"c{rest[0]} renamed {len(store.events())}"
         store.rename_class(model.names[rest[0]], new, "lead")
@@ -134,4 +157,6 @@ def test_replay_equals_what_was_kept_on_the_way(sequence, sizes):
             start += size
         whole = State()
         whole.apply(events)
-        assert {item: parts.resolved(item) for item in ITEMS} == {item: whole.resolved(item) for item in ITEMS}
+        assert {item: parts.resolved_answer(item) for item in ITEMS} == {
+            item: whole.resolved_answer(item) for item in ITEMS
+        }

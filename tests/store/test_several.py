@@ -7,8 +7,8 @@ from filling import fill
 from sqlalchemy import event
 
 from bemps import InputError
-from bemps.store.database import Database
-from bemps.store.leases import LONGEST
+from bemps.store.reservation.leases import LONGEST
+from bemps.store.sql.database import Database
 
 ALL = [f"t{i}" for i in range(10)]
 
@@ -72,6 +72,22 @@ def test_overlap_asks_exactly_two(store):
     assert store.lease("bob", ["t0"], 1, 60) == []
 
 
+def test_as_many_people_answer_an_overlap_item_as_the_project_asks_for(store, opened):
+    store.mark_overlap(["t0"])
+    store.set("answers_per_item", 3)
+    assert [store.lease(who, ["t0", "t1"], 1, 60) for who in ("ann", "bob", "cem", "dan")] == [["t0"]] * 3 + [["t1"]]
+    store.answer("ann", "t0", "label", "bug")
+    store.answer("bob", "t0", "skip")  # somebody else may know
+    assert opened().lease("eve", ["t0"], 1, 60) == ["t0"]
+    store.answer("cem", "t0", "label", "wish")
+    store.answer("eve", "t0", "label", "wish")
+    assert store.current()["t0"].label == "wish"
+    assert store.lease("fay", ["t0"], 1, 60) == []
+    for wrong in (1, 21, 2.5, "3", True):
+        with pytest.raises(InputError, match="from 2 to 20"):
+            store.set("answers_per_item", wrong)
+
+
 def test_lease_refuses_nonsense(store):
     for arguments in ((ALL, -1, 60), (ALL, 1, 0), (["t99"], 1, 60), (ALL, 1, LONGEST + 1)):
         with pytest.raises(InputError):
@@ -114,8 +130,8 @@ def test_what_is_leased_to_others_is_not_read_with_every_answer(opened):
 
 def test_many_leases_are_taken_renewed_and_given_back_in_one_transaction(store):
     """Threads share transactions: give back, take and give back again must end where the last one left it."""
-    with store._log.deciding() as decision:
-        book, now = decision.leases, decision.now
+    with store._log.transaction() as transaction:
+        book, now = transaction.leases, transaction.now
         book.give_back("t0", "ann")
         book.take("t0", "ann", now + 60_000_000)
         book.take("t1", "ann", now + 60_000_000)
@@ -123,9 +139,9 @@ def test_many_leases_are_taken_renewed_and_given_back_in_one_transaction(store):
         assert book.holders("t0", now) == {"ann"}
         assert book.holders("t1", now) == set()
     assert store.leases() == {"t0": frozenset({"ann"})}
-    with store._log.deciding() as decision:
-        decision.leases.give_back("t0", "ann")
-        assert decision.leases.holders("t0", decision.now) == set()
+    with store._log.transaction() as transaction:
+        transaction.leases.give_back("t0", "ann")
+        assert transaction.leases.holders("t0", transaction.now) == set()
     assert store.leases() == {}
 
 

@@ -4,14 +4,15 @@ import uuid
 from pathlib import Path
 
 import pytest
+from filling import fill_from_dump
 from sqlalchemy import text as sql
 
-from bemps.exchange import export_labels
-from bemps.serve.starting import Source, Wishes, prepared
-from bemps.store import Item, open_store, schema
-from bemps.store.database import database_of
+from bemps.project.exporting import export_labels
+from bemps.server.project_start import Source, Wishes, prepared
+from bemps.store import Item, open_store
+from bemps.store.sql import schema
 
-STATEMENTS = (Path(__file__).parent / "version1.sql").read_text().split(";\n")
+DUMP = Path(__file__).parent / "version1.sql"
 TICKETS = """nr,body,sender,topic
 a1,It crashes,ann,
 a2,Please add a mode,bob,wish
@@ -22,16 +23,7 @@ a4,Where is it?,dan,
 
 @pytest.fixture
 def old(place):
-    """The statements of the earlier release, on each database; its triggers are SQLite's."""
-    database = database_of(place)
-    with database.engine.begin() as connection:
-        if not database.is_sqlite:
-            connection.exec_driver_sql(f'CREATE SCHEMA "{place.rpartition("=")[2]}"')
-        for statement in STATEMENTS:
-            if statement.strip() and (database.is_sqlite or "TRIGGER" not in statement):
-                connection.exec_driver_sql(statement)
-    database.close()
-    return place
+    return fill_from_dump(place, DUMP)
 
 
 def test_it_opens_with_everything_that_was_in_it(old):

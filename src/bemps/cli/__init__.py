@@ -1,26 +1,38 @@
 """The command line, one file a command; each has a --help that a newcomer can follow."""
 
 from importlib import metadata
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from bemps.cli.bench import bench
 from bemps.cli.demo import demo
 from bemps.cli.export import export
 from bemps.cli.import_ import import_
 from bemps.cli.label import label
 from bemps.cli.predict import predict
+from bemps.cli.projects_page import projects
 from bemps.cli.report import report
 from bemps.cli.run import run
 from bemps.cli.select import select
 from bemps.cli.strategies import strategies
 from bemps.cli.weights import weights
 
+
+class _Commands(TyperGroup):
+    """The commands; without one it is `bemps projects`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the usual command in front of its options."""
+        if not args or (args[0].startswith("-") and args[0] not in ("--help", "--version")):
+            args = [projects.__name__, *args]
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(
     name="bemps",
-    help="Which items to label next, and when to stop.",
-    no_args_is_help=True,
+    cls=_Commands,
+    help="Which items to label next, and when to stop. `bemps` alone opens a page: drop a file there and label it.",
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -42,5 +54,5 @@ def _main(
     """Which items to label next, and when to stop."""
 
 
-for command in (demo, label, export, import_, predict, run, report, select, strategies, weights, bench):
+for command in (projects, demo, label, export, import_, predict, run, report, select, strategies, weights):
     app.command(command.__name__.rstrip("_"))(command)

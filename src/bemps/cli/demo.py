@@ -8,9 +8,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bemps.cli.failures import plainly
+from bemps.cli.command_errors import print_errors
 from bemps.cli.run import run_shown
-from bemps.statistics.curves import Curve
+from bemps.results.learning_curves import Curve
 
 STRATEGIES = ["corelog-ties", "coremse", "margin", "random"]
 
@@ -28,20 +28,20 @@ def demo(
     """
     settings = {"dataset": "digits", "model": "spectral", "strategies": STRATEGIES, "seeds": seeds}
     console = Console(soft_wrap=True)
-    with plainly():
+    with print_errors():
         run_shown(settings | {"batch_size": batch, "budget": budget, "out": str(out)})
         _conclude(out, console)
 
 
 def _conclude(out: Path, console: Console) -> None:
     from bemps.report import write_report
-    from bemps.statistics import read_run
+    from bemps.results import read_run
 
     [curves] = read_run(out).results.curves.values()
     console.print(_table(curves))
     console.print(_sentence(curves))
     with console.status("drawing") as status:
-        page = write_report(out, images=False, progress=status.update)
+        page = write_report(out, progress=status.update)
     console.print(f"Report: [bold]{page}[/]", highlight=False)
 
 
@@ -51,18 +51,20 @@ def _table(curves: dict[str, Curve]) -> Table:
     for name in curves:
         table.add_column(name, justify="right")
     labels = curves["random"].labels
-    for place in sorted({*range(0, len(labels), 2), len(labels) - 1}):
-        means = (curve.values["accuracy"].mean(0)[place] for curve in curves.values())
-        table.add_row(str(labels[place]), *(f"{mean:.3f}" for mean in means))
+    for position in sorted({*range(0, len(labels), 2), len(labels) - 1}):
+        means = (curve.values["accuracy"].mean(0)[position] for curve in curves.values())
+        table.add_row(str(labels[position]), *(f"{mean:.3f}" for mean in means))
     return table
 
 
 def _sentence(curves: dict[str, Curve]) -> str:
     """Labels that each strategy needs for what random reaches at the end."""
-    from bemps.statistics import labels_to_reach
+    from bemps.results import labels_to_reach
 
     means = {name: curve.values["accuracy"].mean(0) for name, curve in curves.items()}
     goal = float(means["random"][-1])
     needed = {name: labels_to_reach(curves[name].labels, mean, goal) for name, mean in means.items()}
-    told = ", ".join(f"{name} {count:.0f}" if np.isfinite(count) else f"{name} more" for name, count in needed.items())
-    return f"Labels to reach the {goal:.1%} that random reaches at the end: {told}."
+    counts = ", ".join(
+        f"{name} {count:.0f}" if np.isfinite(count) else f"{name} more" for name, count in needed.items()
+    )
+    return f"Labels to reach the {goal:.1%} that random reaches at the end: {counts}."

@@ -6,23 +6,26 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bemps.cli.arguments import ProjectPlace
-from bemps.cli.failures import plainly
+from bemps.cli.command_errors import print_errors
+from bemps.cli.shared_arguments import ProjectAddress
+from bemps.formats.format_registry import FORMATS
 
 
 def import_(
-    project: ProjectPlace,
+    project: ProjectAddress,
     file: Annotated[Path, typer.Argument(help="what `bemps export` or another labelling tool wrote")],
     format_: Annotated[
         str | None,
         typer.Option(
             "--format",
-            help="csv, jsonl, parquet, label-studio, doccano, prodigy, argilla, huggingface; else recognised",
+            help=f"{', '.join(FORMATS)}; else recognised",
         ),
     ] = None,
-    annotator: Annotated[str, typer.Option(help="who gave the labels of a file that does not say")] = "import",
-    add_classes: Annotated[bool, typer.Option("--add-classes", help="make classes that the project has not")] = False,
-    add_items: Annotated[bool, typer.Option("--add-items", help="add items that the project has not")] = False,
+    annotator: Annotated[str, typer.Option(help="the person who labelled, if the file does not say")] = "import",
+    add_classes: Annotated[
+        bool, typer.Option("--add-classes", help="make classes that the project does not have")
+    ] = False,
+    add_items: Annotated[bool, typer.Option("--add-items", help="add items that the project does not have")] = False,
 ) -> None:
     """Take labels from a file into a project.
 
@@ -35,8 +38,8 @@ def import_(
       bemps import tickets.bemps export.json --format label-studio --add-classes
     """
     console = Console(soft_wrap=True)
-    with plainly():
-        from bemps.exchange import import_labels
+    with print_errors():
+        from bemps.project.importing import import_labels
         from bemps.store import open_store
 
         with open_store(project) as store:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from bemps.cli.arguments import Force
-from bemps.cli.failures import plainly
-from bemps.cli.progress import shown
+from bemps.cli.command_errors import print_errors
+from bemps.cli.shared_arguments import Force
+from bemps.cli.terminal_progress import print_broken, shown
 from bemps.errors import InputError
 
 if TYPE_CHECKING:
-    from bemps.exchange.columns import Column
-    from bemps.exchange.exporting import Output
+    from bemps.formats.user_columns import Column
     from bemps.project import Project
+    from bemps.project.exporting import Output
     from bemps.store import Item
 
 
@@ -28,7 +28,9 @@ def predict(
     out: Annotated[Path, typer.Option(help="the file of the predictions")] = Path("predictions.csv"),
     text: Annotated[list[str] | None, typer.Option(help="column of the texts (repeatable: joined)")] = None,
     id_: Annotated[str | None, typer.Option("--id", help="column of ids; else content hashes")] = None,
-    format_: Annotated[str | None, typer.Option("--format", help="as of `bemps export`; else by the name")] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="format, as in `bemps export`; else by the name of the file")
+    ] = None,
     audit: Annotated[bool, typer.Option("--audit", help="learn from the labels that measure accuracy, too")] = False,
     force: Force = False,
 ) -> None:
@@ -36,7 +38,8 @@ def predict(
 
     The model is fitted again to the labels that it was saved with, which gives the same model. The file has every
     column of yours in its order, then id, text, label (the most probable class), probability, human (the label that
-    people gave), final (theirs, else the model's), and p_CLASS for every class.
+    people gave), answered (label, skip or unsure, where people answered), final (theirs, else the model's), and p_CLASS
+    for every class.
 
     \b
     Examples:
@@ -45,7 +48,7 @@ def predict(
       bemps predict tickets.learner new.csv --text body --out predictions.parquet
     """
     console = Console(soft_wrap=True)
-    with plainly(predict):
+    with print_errors(predict):
         new = None if file is None else NewItems(file, text, id_)
         if Path(model).is_dir():
             _refuse_audit(audit)
@@ -57,7 +60,17 @@ def predict(
 
 @dataclass(frozen=True)
 class NewItems:
-    """A file with items, and its columns."""
+    """A file with items, and its columns.
+
+    Attributes
+    ----------
+    file : Path
+        The file.
+    text : list of str or None
+        The columns of the texts. None if the user named none.
+    id : str or None
+        The column of the ids. None if the user named none.
+    """
 
     file: Path
     text: list[str] | None
@@ -66,20 +79,27 @@ class NewItems:
     def read(self, console: Console) -> "tuple[list[Item], tuple[Column, ...]]":
         """The items of the file, each with its row, and the columns of the file."""
         from bemps.data import read
-        from bemps.exchange.columns import columns_of
-        from bemps.exchange.entries import items_of
+        from bemps.formats.empty_rows import insert_empty_rows, noted_empty_rows
+        from bemps.formats.entries import items_of
+        from bemps.formats.user_columns import columns_of_table
 
+        if self.file.is_dir():
+            fix = "Put new images into the folder of the project, open it with bemps label, and predict without FILE."
+            raise InputError(str(self.file), expected="a file with texts", got="a folder", fix=fix)
         table = read(self.file, text=self.text, id=self.id)
         if not isinstance(table.items, list):
             fix = "Name the column with --text."
             raise InputError(str(self.file), expected="a file with texts", got=table.kind, fix=fix)
-        console.print(f"{self.file}: {table.found}", highlight=False, markup=False)
-        return list(items_of(table, table.items)), tuple(columns_of(table, table.items))
+        console.print(f"{self.file}: {table.findings}", highlight=False, markup=False)
+        if table.empty:
+            console.print("The empty rows stand in the predictions without a class", highlight=False, markup=False)
+        items = insert_empty_rows(items_of(table, table.items), noted_empty_rows(table))
+        return list(items), tuple(columns_of_table(table, table.items))
 
 
 def _output(out: Path, format_: str | None, force: bool, inputs: "Sequence[Path | None]") -> "Output":
     """Where to write, checked before any work is done."""
-    from bemps.exchange.exporting import check_export
+    from bemps.project.exporting import check_export
 
     return check_export(out, format_, inputs=[path for path in inputs if path is not None], force=force)
 
@@ -87,24 +107,33 @@ def _output(out: Path, format_: str | None, force: bool, inputs: "Sequence[Path 
 def _by_project(
     console: Console, model: str, new: NewItems | None, output_beside: "Callable[[list[Path]], Output]", audit: bool
 ) -> None:
-    from bemps.exchange.entries import about
-    from bemps.exchange.exporting import project_files, write_predictions
+    from bemps.formats.empty_rows import rows_of_project
+    from bemps.formats.entries import export_info
     from bemps.project import Project
+    from bemps.project.exporting import project_files, write_predictions
     from bemps.store import open_store
 
     with Project(open_store(model)) as project, shown(console, project):
         output = output_beside(project_files(project.store))
-        chosen = project.model()
-        told = about(project.store, model=f"bemps {chosen.name}")
-        items, columns = (project.store.rows(), told.columns) if new is None else new.read(console)
-        console.print(f"Model: {chosen.words}", highlight=False, markup=False)
+        model_choice = project.model()
+        description = export_info(project.store, model=f"bemps {model_choice.name}")
+        items, columns = (rows_of_project(project.store), description.columns) if new is None else new.read(console)
+        console.print(f"Model: {model_choice.words}", highlight=False, markup=False)
         console.print(_learnt_from(project, audit), highlight=False, markup=False)
-        write_predictions(project.predict(items, audit=audit), replace(told, columns=columns), output)
+        if project.is_fine_tuned(audit):
+            words = (
+                "Its encoder learns from them first, which takes some minutes (bemps label --adapt off leaves that out)"
+            )
+            console.print(words, highlight=False, markup=False)
+        write_predictions(project.predict(items, audit=audit), replace(description, columns=columns), output)
+        print_broken(console, project)
 
 
 def _learnt_from(project: "Project", audit: bool) -> str:
     """How many labels the model learns from, and what becomes of those that measure accuracy."""
-    labels, drawn = project.labels(), project.store.audit()
+    current, drawn = project.store.current(), project.store.audit()
+    settings = project.store.read_settings()
+    labels = [name for name, answer in current.items() if settings.learns_from(answer)]  # as the page counts: no copies
     measuring = sum(name in drawn for name in labels)
     if not measuring:
         return f"Learnt from {len(labels):,} labels"
@@ -123,20 +152,20 @@ def _refuse_audit(audit: bool) -> None:
 
 
 def _by_saved(console: Console, model: str, new: NewItems | None, output: "Output") -> None:
-    from bemps.exchange.entries import About, content_key, predicted
-    from bemps.exchange.exporting import write_predictions
+    from bemps.formats.entries import ExportInfo, content_key, predicted_items
     from bemps.learner import ActiveLearner
+    from bemps.project.exporting import write_predictions
 
     if new is None:
         fix = f"For example: bemps predict {model} new.csv --text body"
         raise InputError("file", expected="a file with new items", got="none", fix=fix)
     items, columns = new.read(console)
     learner = ActiveLearner.load(model)
-    told = About(title=Path(model).name, classes=learner.classes, model="bemps", columns=columns)
+    description = ExportInfo(title=Path(model).name, classes=learner.classes, model="bemps", columns=columns)
     labels = learner.labels
     human = {
         content_key(str(content)): labels[id]
         for id, content in zip(learner.pool.ids, learner.items, strict=True)
         if id in labels
     }
-    write_predictions(predicted(learner.predict, items, human), told, output)
+    write_predictions(predicted_items(learner.predict, items, human), description, output)

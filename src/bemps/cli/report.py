@@ -6,13 +6,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bemps.cli.arguments import Force
-from bemps.cli.failures import plainly
+from bemps.cli.command_errors import print_errors
+from bemps.cli.shared_arguments import Force
 
 
 def report(
     folder: Annotated[Path, typer.Argument(help="the folder that `bemps run --out` wrote")],
-    png: Annotated[bool, typer.Option(help="also write every figure as PNG (needs matplotlib)")] = True,
     band: Annotated[
         str, typer.Option(help="around the curves: 95 (confidence interval), se (one standard error), or auto")
     ] = "auto",
@@ -20,18 +19,17 @@ def report(
 ) -> None:
     """Write FOLDER/report.html: curves, who beats whom, labels saved, calibration, times.
 
-    The page is one file that opens offline and prints. Every figure is also written as SVG (and PNG), every table as
-    CSV, into FOLDER/report/. A run that is still going on can be reported; what is not finished is left out and named.
+    The page is one file that opens offline and prints. Every figure is also written as SVG, every table as CSV,
+    into FOLDER/report/. A run that is still going on can be reported; what is not finished is left out and named.
 
     \b
     Examples:
       bemps report runs/digits
-      bemps report runs/digits --no-png
       bemps report runs/digits --band 95
     """
     from bemps.report import write_report
 
     console = Console()
-    with plainly(), console.status("reading") as status:
-        page = write_report(folder, images=png, band=band, progress=status.update, force=force)
+    with print_errors(), console.status("reading") as status:
+        page = write_report(folder, band=band, progress=status.update, force=force)
     console.print(f"Report: [bold]{page}[/]", highlight=False, soft_wrap=True)

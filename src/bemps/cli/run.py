@@ -12,11 +12,12 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from bemps.cli.failures import command_line, plainly
+from bemps.cli.command_errors import command_line, print_errors
+from bemps.cli.terminal_progress import ShownProgress
 from bemps.errors import InputError
-from bemps.experiments.failures import Failure
-from bemps.experiments.models import MODELS
+from bemps.experiments.run_errors import Failure
 from bemps.experiments.workers import Executor
+from bemps.models.model_registry import grid_models
 
 DATA, GRID, RUN = "Data", "Grid", "Run"
 
@@ -41,14 +42,14 @@ def run(
         str | None, typer.Option(help="folder of the known datasets; else BEMPS_DATA", rich_help_panel=DATA)
     ] = None,
     max_pool: Annotated[
-        int | None, typer.Option(help="at most that many items of each pool", rich_help_panel=DATA)
+        int | None, typer.Option(help="at most this many items of each pool", rich_help_panel=DATA)
     ] = None,
     max_test: Annotated[
-        int | None, typer.Option(help="at most so many items of each test set", rich_help_panel=DATA)
+        int | None, typer.Option(help="at most this many items of each test set", rich_help_panel=DATA)
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(help=f"{', '.join(MODELS)}; several with commas, or repeated", rich_help_panel=GRID),
+        typer.Option(help=f"{', '.join(grid_models())}; several with commas, or repeated", rich_help_panel=GRID),
     ] = None,
     strategies: Annotated[
         list[str] | None,
@@ -89,7 +90,7 @@ def run(
     on: Annotated[
         str | None,
         typer.Option(
-            help="play the cells on Ray: ray, host:port or ray://host:port (docs/scale.md)", rich_help_panel=RUN
+            help="play the cells on Ray: ray, host:port or ray://host:port (docs/howto/cluster.md)", rich_help_panel=RUN
         ),
     ] = None,
 ) -> None:
@@ -97,7 +98,7 @@ def run(
 
     The true labels play the annotator. Each round is on the disk before the next one starts: stop with Ctrl-C (or
     pull the plug) and run the same command again, and it goes on to the same results. The folder then holds
-    results, acquired, reliability, timings and epochs (.parquet), full.json and config.json; docs/experiments.md tells
+    results, acquired, reliability, timings and epochs (.parquet), full.json and config.json; docs/reference/experiments.md tells
     what is in them.
 
     \b
@@ -139,7 +140,7 @@ def run(
         **{"out": None if out is None else str(out), "jobs": jobs},
         **{"shared": None if shared is None else str(shared), "on": on},
     }
-    with plainly(run):
+    with print_errors(run):
         run_shown({name: value for name, value in flags.items() if value is not None}, file)
 
 
@@ -151,7 +152,7 @@ def run_shown(flags: dict[str, Any], file: Path | None = None) -> None:
     written = read_toml(file) if file is not None else {}
     settings = written | flags
     if isinstance(written.get("axes"), dict) and "axes" in flags:
-        settings["axes"] = written["axes"] | flags["axes"]  # an axis of a flag takes the place of its own alone
+        settings["axes"] = written["axes"] | flags["axes"]  # an axis of a flag replaces the axis of the same name only
     out, jobs = settings.pop("out", None), settings.pop("jobs", None)
     data_dir, shared = settings.pop("data_dir", None), settings.pop("shared", None)
     on = settings.pop("on", None)
@@ -168,7 +169,7 @@ def run_shown(flags: dict[str, Any], file: Path | None = None) -> None:
     console = Console(soft_wrap=True)
     with _stoppable(console, out), _bar(console) as bar:
         outcome = run_experiment(
-            config, out, jobs=jobs, executor=executor, data_dir=data_dir, shared=shared, watcher=Shown(bar)
+            config, out, jobs=jobs, executor=executor, data_dir=data_dir, shared=shared, watcher=ShownProgress(bar)
         )
     _report_failures(outcome.failures)
     console.print(f"{outcome.rounds} of {outcome.planned} rounds: [bold]{out}[/]/results.parquet", highlight=False)
@@ -177,27 +178,9 @@ def run_shown(flags: dict[str, Any], file: Path | None = None) -> None:
 
 
 def _on_ray(on: str, jobs: int) -> Executor:
-    from bemps.distributed import Place, RayCells
+    from bemps.distributed import Cluster, RayCells
 
-    return RayCells(Place.of(on), jobs)
-
-
-class Shown:
-    """A run on the terminal: one bar, and the notes above it."""
-
-    def __init__(self, bar: Progress) -> None:
-        self._bar = bar
-        self._task = bar.add_task("starting", total=None)
-
-    def stage(self, name: str, total: int) -> None:
-        self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(name, total=total)
-
-    def progress(self, done: int) -> None:
-        self._bar.update(self._task, completed=done)
-
-    def note(self, text: str) -> None:
-        self._bar.console.print(text, markup=False, highlight=False)
+    return RayCells(Cluster.parse(on), jobs)
 
 
 def _bar(console: Console) -> Progress:
@@ -208,7 +191,7 @@ def _bar(console: Console) -> Progress:
 
 @contextmanager
 def _stoppable(console: Console, out: str) -> Iterator[None]:
-    """Ctrl-C is no failure: say what is safe and how to go on."""
+    """On Ctrl-C, say what is saved and how to continue."""
     start = time.monotonic()
     try:
         yield
@@ -239,16 +222,16 @@ def _words(key: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in key.items())
 
 
-def _jobs(given: object) -> int:
-    if given is None:
+def _jobs(jobs: object) -> int:
+    if jobs is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InputError("--jobs", expected="a whole number, 1 or more", got=repr(given), fix="Correct it.")
-    return given
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise InputError("--jobs", expected="a whole number, 1 or more", got=repr(jobs), fix="Correct it.")
+    return jobs
 
 
 def _split(texts: list[str]) -> list[str]:
-    """What stands between commas, of a flag that may be repeated."""
+    """The parts between commas of a flag that may be repeated."""
     return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
@@ -272,11 +255,11 @@ def _seeds(text: str | None) -> Any:
     return values[0] if len(values) == 1 and "," not in text else values
 
 
-def _axes(given: list[str] | None) -> dict[str, list[Any]] | None:
-    if given is None:
+def _axes(texts: list[str] | None) -> dict[str, list[Any]] | None:
+    if texts is None:
         return None
     axes: dict[str, list[Any]] = {}
-    for text in given:
+    for text in texts:
         name, equals, values = text.partition("=")
         if not equals:
             raise typer.BadParameter(f"expected NAME=VALUE,VALUE; got {text!r}. For example: --axis T=0.3,0.5")

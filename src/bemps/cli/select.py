@@ -11,25 +11,29 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from bemps._io import check_output, written_whole
-from bemps.cli.arguments import Force
-from bemps.cli.failures import plainly
+from bemps._utils.files import check_output, written_whole
+from bemps.acquisition.selection import select as select_items
+from bemps.cli.command_errors import print_errors
 from bemps.cli.select_files import ARRAYS, read_pool, single_array
-from bemps.cli.selected import as_csv, as_json
+from bemps.cli.selection_output import as_csv, as_json
+from bemps.cli.shared_arguments import Force
+from bemps.cli.terminal_progress import ShownProgress
 from bemps.errors import InputError
-from bemps.selection import select as select_items
 from bemps.types import Selection
 
 DEFAULT = inspect.signature(select_items).parameters["strategy"].default
 # what has a flag of its own
 RESERVED = {*ARRAYS, "n", "strategy", "seed", "ids", "labelled", "members", "on", "work", "id", "skip_corrupt"}
-Given = Annotated[Path | None, typer.Option(help=".npy file; see the array of that name below")]
+ArrayFile = Annotated[Path | None, typer.Option(help=".npy file; see the array of that name below")]
 
 
 def select(
     probs: Annotated[
         str,
-        typer.Argument(help="(E, N, K) probabilities: .npy, .npz with the arrays named below, or shards with --on"),
+        typer.Argument(
+            help="(E, N, K) probabilities, or (N, K) of one model: .npy, .npz with the arrays named below, or shards "
+            "with --on"
+        ),
     ],
     n: Annotated[int, typer.Option("--n", "-n", help="how many items to choose")],
     strategy: Annotated[
@@ -40,21 +44,22 @@ def select(
         typer.Option(help="one id for each item: a text file of one id a line, or .npy", show_default=False),
     ] = None,
     labelled: Annotated[
-        Path | None, typer.Option(help="what is labelled already, not to be chosen: ids, or positions, one a line")
+        Path | None,
+        typer.Option(help="items that have a label, so that they are not chosen: ids or positions, one a line"),
     ] = None,
-    members: Annotated[int | None, typer.Option(help="E, where there are more members than items")] = None,
-    weights: Given = None,
-    estimation: Given = None,
-    features: Given = None,
-    embeddings: Given = None,
-    surprisal: Given = None,
-    labelled_features: Given = None,
-    labelled_embeddings: Given = None,
-    labelled_probs: Given = None,
-    labelled_classes: Given = None,
-    estimation_features: Given = None,
+    members: Annotated[int | None, typer.Option(help="E, needed with more members than items")] = None,
+    weights: ArrayFile = None,
+    estimation: ArrayFile = None,
+    features: ArrayFile = None,
+    embeddings: ArrayFile = None,
+    surprisal: ArrayFile = None,
+    labelled_features: ArrayFile = None,
+    labelled_embeddings: ArrayFile = None,
+    labelled_probs: ArrayFile = None,
+    labelled_classes: ArrayFile = None,
+    estimation_features: ArrayFile = None,
     option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", help="the strategy's own, e.g. -o T=0.3 (repeatable)")
+        list[str] | None, typer.Option("--option", "-o", help="an option of the strategy, e.g. -o T=0.3 (repeatable)")
     ] = None,
     seed: Annotated[int, typer.Option(help="the same seed gives the same items")] = 0,
     out: Annotated[Path | None, typer.Option(help="a .csv or .json file; standard output as CSV if left out")] = None,
@@ -70,8 +75,9 @@ def select(
     """Choose the items to label next from predicted probabilities.
 
     PROBS holds the predictions of E ensemble members for N unlabelled items over K classes: probabilities, never
-    logits. The answer lists positions in the pool, best first, each with its score, its id where ids are known and, for
-    strategies that cluster, how many items it stands for (`stands_for`) and which (`cluster`).
+    logits. Those of a single model, (N, K), are taken as one member. The answer lists positions in the pool, best
+    first, each with its score, its id where ids are known and, for strategies that cluster, how many items it stands
+    for (`stands_for`) and which (`cluster`).
 
     \b
     Arrays (as options, or by name in one .npz):
@@ -91,7 +97,7 @@ def select(
       bemps select probs.npy -n 20 --strategy badge --features h.npy --seed 7
       bemps select probs.npy -n 20 --ids ids.txt --labelled done.txt --out next.csv
       bemps select pool.parquet -n 20 --on here --id id
-      bemps select s3://bucket/pool -n 100 --on ray://head:10001 --work s3://bucket/work   (docs/scale.md)
+      bemps select s3://bucket/pool -n 100 --on ray://head:10001 --work s3://bucket/work   (docs/howto/cluster.md)
     """
     files = {
         "weights": weights,
@@ -105,7 +111,7 @@ def select(
         "labelled_classes": labelled_classes,
         "estimation_features": estimation_features,
     }
-    with plainly():
+    with print_errors(select):
         writer = _writer(out)
         if out is not None:
             check_output(out, inputs=[Path(probs), *filter(None, (*files.values(), ids, labelled))], force=force)
@@ -115,12 +121,12 @@ def select(
         if on is None:
             _refuse_without_on(work, id_, skip_corrupt)
             pool = read_pool(Path(probs), beside, ids=ids, labelled=labelled, members=members)
-            chosen = select_items(n=n, seed=seed, **pool.arrays, **options)  # type: ignore[arg-type]
-            text = writer(pool.named(chosen), pool.ids)
+            selection = select_items(n=n, seed=seed, **pool.arrays, **options)  # type: ignore[arg-type]
+            text = writer(pool.named(selection), pool.ids)
         else:
             _refuse_with_on(ids, labelled, members)
-            places = {"on": on, "work": work, "id": id_, "skip_corrupt": skip_corrupt}
-            text = writer(_from_shards(probs, n, seed, beside, options | places), None)
+            shard_options = {"on": on, "work": work, "id": id_, "skip_corrupt": skip_corrupt}
+            text = writer(_from_shards(probs, n, seed, beside, options | shard_options), None)
         if out is None:
             sys.stdout.write(text)
         else:
@@ -129,12 +135,14 @@ def select(
 
 
 def _refuse_without_on(work: str | None, id_: str | None, skip_corrupt: bool) -> None:
-    given = [name for name, value in (("--work", work), ("--id", id_), ("--skip-corrupt", skip_corrupt)) if value]
-    if given:
+    options = [name for name, value in (("--work", work), ("--id", id_), ("--skip-corrupt", skip_corrupt)) if value]
+    if options:
         fix = (
-            "Name the items with --ids FILE." if given[0] == "--id" else "Add --on ray (or --on here), or leave it out."
+            "Name the items with --ids FILE."
+            if options[0] == "--id"
+            else "Add --on ray (or --on here), or leave it out."
         )
-        raise InputError(given[0], expected="shards, with --on", got="one file of arrays", fix=fix)
+        raise InputError(options[0], expected="shards, with --on", got="one file of arrays", fix=fix)
 
 
 def _refuse_with_on(ids: Path | None, labelled: Path | None, members: int | None) -> None:
@@ -146,7 +154,6 @@ def _refuse_with_on(ids: Path | None, labelled: Path | None, members: int | None
 
 def _from_shards(source: str, n: int, seed: int, arrays: Mapping[str, Any], options: dict[str, Any]) -> Selection:
     """From Parquet shards, with a bar on the terminal."""
-    from bemps.cli.run import Shown
     from bemps.distributed import select as select_from_shards
 
     other = sorted(set(arrays) - {"weights", "estimation"})
@@ -154,7 +161,7 @@ def _from_shards(source: str, n: int, seed: int, arrays: Mapping[str, Any], opti
         fix = "Strategies on shards need probabilities alone."
         raise InputError(f"--{other[0]}", expected="only --weights and --estimation with --on", got=other[0], fix=fix)
     with Progress(console=Console(stderr=True, soft_wrap=True), transient=True) as bar:
-        return select_from_shards(source, None, n, seed=seed, watcher=Shown(bar), **arrays, **options)
+        return select_from_shards(source, None, n, seed=seed, watcher=ShownProgress(bar), **arrays, **options)
 
 
 def _option(text: str) -> tuple[str, object]:
@@ -164,7 +171,7 @@ def _option(text: str) -> tuple[str, object]:
             "--option",
             expected="NAME=VALUE with an option of the strategy",
             got=repr(text),
-            fix="For example: --option T=0.3; what bemps select has a flag for is given by that.",
+            fix="For example: --option T=0.3. Where bemps select has a flag, use the flag.",
         )
     try:
         return name.strip(), json.loads(value)
@@ -173,8 +180,8 @@ def _option(text: str) -> tuple[str, object]:
 
 
 def _writer(out: Path | None) -> Callable[[Selection, Sequence[str] | None], str]:
-    if out is None or out.suffix == ".csv":
+    if out is None or out.suffix.lower() == ".csv":
         return as_csv
-    if out.suffix == ".json":
+    if out.suffix.lower() == ".json":
         return as_json
     raise InputError("--out", expected="a file ending in .csv or .json", got=str(out), fix="Choose one of the two.")

@@ -1,4 +1,4 @@
-"""The files of `bemps select`: probabilities and what goes with them, ids, and what is labelled already.
+"""The files of `bemps select`: probabilities and other arrays, ids, and labelled items.
 
 E  members    N  items    K  classes
 """
@@ -34,16 +34,26 @@ TABLES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx")
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """What the files hold. `rows` are the positions of the candidates among all items, the labelled ones left out."""
+    """The content of the files.
+
+    Attributes
+    ----------
+    arrays : dict of str to array or None
+        The arrays by their names.
+    rows : int array of shape (N,)
+        The positions of the unlabelled items among all items.
+    ids : tuple of str or None
+        The ids of the items, if there are any.
+    """
 
     arrays: dict[str, Array | None]
     rows: Int[Array, " N"]
     ids: tuple[str, ...] | None = None
 
-    def named(self, chosen: Selection) -> Selection:
+    def named(self, selection: Selection) -> Selection:
         """A selection among the candidates, as positions among all items."""
-        clusters = None if chosen.clusters is None else tuple(self.rows[cluster] for cluster in chosen.clusters)
-        return replace(chosen, indices=self.rows[chosen.indices], clusters=clusters)
+        clusters = None if selection.clusters is None else tuple(self.rows[cluster] for cluster in selection.clusters)
+        return replace(selection, indices=self.rows[selection.indices], clusters=clusters)
 
 
 def read_pool(
@@ -54,24 +64,32 @@ def read_pool(
     labelled: Path | None = None,
     members: int | None = None,
 ) -> Pool:
-    """The arrays of the main file and of the options.
+    """Read the arrays of the main file and of the options.
 
     Parameters
     ----------
-    path
+    path : Path
         PROBS: a .npy file of probabilities, or a .npz file of arrays by name.
-    beside
-        Arrays that came as options.
-    ids
-        A file of one id for each item; else the array `ids` of a .npz file, if it has one.
-    labelled
-        A file of ids, or of positions where there are no ids: these items are not chosen.
-    members
-        How many members the user says there are.
+    beside : mapping of str to array
+        The arrays that came as options.
+    ids : Path, optional
+        A file of one id for each item. By default the array `ids` of a .npz file, if it has one.
+    labelled : Path, optional
+        A file of ids, or of positions if there are no ids. These items are not chosen.
+    members : int, optional
+        The number of members that the user stated.
+
+    Returns
+    -------
+    Pool
+        The arrays, the rows of the candidates, and the ids.
     """
     loaded, own = _arrays(path)
     arrays: dict[str, Array | None] = {"probs": None, **loaded, **beside}
+    arrays["probs"] = _with_members(arrays["probs"])
     _check_members(arrays["probs"], members)
+    if arrays["probs"] is not None and arrays["probs"].ndim == 3 and arrays.get("weights") is None:
+        arrays["weights"] = np.ones(len(arrays["probs"]))  # what members there are has been checked
     size = _size(arrays)
     names = own if ids is None else read_ids(ids, "--ids")
     if names is not None and size is not None:
@@ -100,13 +118,18 @@ def _arrays(path: Path) -> tuple[dict[str, Array], tuple[str, ...] | None]:
 
 
 def _refuse_tables(path: Path) -> None:
-    """Name what reads a file of another kind."""
+    """Refuse a file of another kind, and say what reads it."""
     if path.is_dir() or path.suffix.lower() in SHARDS:
         fix = f"To read Parquet files with a column probs, add --on here: bemps select {path} --on here -n ..."
         raise InputError("PROBS", expected="a .npy or .npz file, or --on", got=str(path), fix=fix)
     if path.suffix.lower() in TABLES:
         fix = "Save the probabilities of E members as an array (E, N, K) with np.save, or as Parquet for --on here."
         raise InputError("PROBS", expected="a .npy or .npz file", got=f"{path}, a table", fix=fix)
+
+
+def _with_members(probs: Array | None) -> Array | None:
+    """Probabilities (E, N, K); those of one model, (N, K), are of one member."""
+    return probs[None] if probs is not None and probs.ndim == 2 else probs
 
 
 def _check_members(probs: Array | None, members: int | None) -> None:
@@ -139,6 +162,8 @@ def _size(arrays: Mapping[str, Array | None]) -> int | None:
 def _unlabelled(labelled: Sequence[str], ids: Sequence[str] | None, size: int) -> Int[Array, " N"]:
     """Positions of all items but the labelled ones."""
     position = {name: row for row, name in enumerate(ids or map(str, range(size)))}
+    if labelled and labelled[0].casefold() == "id" and labelled[0] not in position:
+        labelled = labelled[1:]  # a header
     unknown = [name for name in labelled if name not in position]
     if unknown:
         what = "ids of the pool" if ids is not None else f"positions in the pool, 0 to {size - 1}"

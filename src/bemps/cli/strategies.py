@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
-from bemps.strategies import strategies as names
+from bemps.acquisition.strategy_registry import strategies as names
 
 
 def strategies() -> None:

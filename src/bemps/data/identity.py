@@ -1,7 +1,7 @@
-"""Stable ids: a hash of the content, never a row position.
+"""Stable ids of items: hashes of their content, never row positions.
 
-An id is the first 16 hexadecimal digits of blake2b over the normalised content. Equal content met again gets
-`-2`, `-3`, ... in the order met, so ids are unique, and reordering the rows gives the same set of ids.
+An id is the first 16 hexadecimal digits of blake2b over the normalised content. Equal content gets `-2`, `-3`, ... in
+the order of the rows, so ids are unique, and other orders of the rows have the same set of ids.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ Items = list[str] | Images | Shaped[np.ndarray, "_ ..."]
 
 
 def normalised(text: str) -> str:
-    """The text as compared: Unicode NFC, newlines as \\n, no white space around it."""
+    r"""The text in the form in which texts are compared: Unicode NFC, newlines as \n, no white space around it."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
     if "\r" in text:
@@ -30,13 +30,29 @@ def normalised(text: str) -> str:
     return text.strip()
 
 
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to read: white space, and signs that are not seen (Unicode category Cf), alone."""
+    return all(letter.isspace() or unicodedata.category(letter) == "Cf" for letter in text)
+
+
 def content_hash(content: bytes) -> str:
-    """blake2b of the bytes, 16 hexadecimal digits."""
+    """The blake2b hash of bytes, 16 hexadecimal digits."""
     return hashlib.blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
 
 
 def hashes_of(items: Items) -> list[str]:
-    """One content hash per item: of the normalised text, the image file's bytes, or the row's bytes."""
+    """The content hash of each item.
+
+    Parameters
+    ----------
+    items : list of str, Images, or array
+        Texts, images or feature rows.
+
+    Returns
+    -------
+    list of str
+        Hashes of the normalised texts, of the bytes of image files, or of the bytes of rows.
+    """
     if isinstance(items, list):
         return _text_hashes(items)
     if isinstance(items, ImageFiles):
@@ -47,7 +63,7 @@ def hashes_of(items: Items) -> list[str]:
 
 
 def unique_ids(hashes: Iterable[str]) -> tuple[str, ...]:
-    """The hashes themselves; a hash met for the n-th time (n > 1) carries the suffix `-n`."""
+    """Make hashes unique: the n-th equal hash (n > 1) gets the suffix `-n`."""
     hashes = tuple(hashes)
     if len(set(hashes)) == len(hashes):
         return hashes

@@ -1,4 +1,4 @@
-"""JSON that somebody else wrote: a value, or a sentence about what is wrong with it."""
+"""JSON texts of other origin, parsed with a clear error for damaged ones."""
 
 import json
 import re
@@ -10,21 +10,26 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape that is half of a char
 
 
 def parse_json(text: str, where: str, expected: str = "JSON") -> Any:
-    """The value of a JSON text.
+    """Parse a JSON text.
 
     Parameters
     ----------
-    text
+    text : str
         The text, of any origin.
-    where
-        What messages call it: the file, and the line where it has several.
-    expected
-        What messages say should be there.
+    where : str
+        The position in messages: the file, and the line if it has several.
+    expected : str
+        What is expected, for messages.
+
+    Returns
+    -------
+    object
+        The value.
 
     Raises
     ------
     InputError
-        When it is no JSON, is nested too deeply, holds a number that is too long, or half of a surrogate pair.
+        It is no JSON, is nested too deeply, has a number that is too long, or half of a surrogate pair.
     """
     try:
         value = json.loads(text)
@@ -46,7 +51,11 @@ def parse_json(text: str, where: str, expected: str = "JSON") -> Any:
 
 def parse_object(text: str, where: str) -> dict[str, Any]:
     """The object of a JSON text; any other value is refused."""
-    value = parse_json(text, where, "one JSON object")
+    return object_of(parse_json(text, where, "one JSON object"), where)
+
+
+def object_of(value: Any, where: str) -> dict[str, Any]:
+    """A JSON value that is an object; any other is refused."""
     if isinstance(value, dict):
         return value
     got = f"a JSON {type(value).__name__}"

@@ -1,4 +1,4 @@
-"""`load`: a dataset by name, from a local folder, else from the hub, else an error that says what to do."""
+"""`load`: a published dataset by name, from a local folder or from the hub."""
 
 import os
 import zipfile
@@ -10,15 +10,15 @@ from types import MappingProxyType
 import numpy as np
 from jaxtyping import Int
 
-from bemps.data.catalogue import CATALOGUE, Contents, Entry, Layout
-from bemps.data.hub import fetch
 from bemps.data.identity import Items, hashes_of, unique_ids
-from bemps.data.sampling import part_of, stratified_holdout
-from bemps.data.table import Dataset, Removed, Table, taken
+from bemps.data.published.catalogue import CATALOGUE, Contents, Layout, PublishedDataset
+from bemps.data.published.hub import fetch
+from bemps.data.sampling import sampled_rows, stratified_holdout
+from bemps.data.table import Dataset, Removed, Table, items_at
 from bemps.errors import InputError, unknown_name
 
 VARIABLE = "BEMPS_DATA"
-PAPER_SEED = 0  # the sample that stands for the paper's is one and the same at every seed of an experiment
+PAPER_SEED = 0  # the sample of the paper's size is the same at every seed of an experiment
 Raw = tuple[Items, Int[np.ndarray, " N"]]
 
 
@@ -30,12 +30,31 @@ def load(
     seed: int = 0,
     sizes: str = "paper",
 ) -> Dataset:
-    """One of `datasets()`: from `data_dir` (else the folder in BEMPS_DATA), else from the Hugging Face hub.
+    """Load a published dataset by name.
 
-    max_pool  at most that many rows of the pool, drawn at `seed`
-    sizes     "paper": PUBMED as 15,000 sentences and 2,500 to test; "published": all of them
+    Parameters
+    ----------
+    name : str
+        One of `datasets()`.
+    data_dir : path, optional
+        The folder of the datasets. None takes the folder in BEMPS_DATA, else the Hugging Face hub.
+    max_pool : int, optional
+        At most that many rows of the pool, drawn at `seed`.
+    seed : int
+        The seed of that draw.
+    sizes : {"paper", "published"}
+        "paper" takes PUBMED as 15,000 sentences and 2,500 to test; "published" takes all of them.
 
-    Contents of the pool (or dev) that also stand in the test set are left out and counted in `removed`.
+    Returns
+    -------
+    Dataset
+        The pool, the test set, and a dev set where one is published. Rows of the pool (or dev) whose content is also
+        in the test set are left out and counted in `removed`.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown, or the dataset is neither in the folder nor on the hub.
     """
     if name not in CATALOGUE:
         raise unknown_name("dataset", name, CATALOGUE, "bemps.data.read takes a file of your own.")
@@ -43,44 +62,50 @@ def load(
         raise unknown_name("sizes", sizes, ["paper", "published"])
     entry = CATALOGUE[name]
     contents, source = _contents(name, entry, data_dir)
-    wanted = entry.paper if entry.paper is not None and sizes == "paper" else {}
-    whole = _dataset(name, entry, {part: _coded(name, entry, *raw) for part, raw in contents.items()}, source, wanted)
+    sample_sizes = entry.paper if entry.paper is not None and sizes == "paper" else {}
+    dataset = _dataset(
+        name, entry, {part: _coded(name, entry, *raw) for part, raw in contents.items()}, source, sample_sizes
+    )
     if max_pool is None:
-        return whole
-    pool = part_of(whole.pool, max_pool, seed=seed)
-    return Dataset(name, pool, whole.test, whole.dev, whole.removed, source, whole.notes)
+        return dataset
+    pool = sampled_rows(dataset.pool, max_pool, seed=seed)
+    return Dataset(name, pool, dataset.test, dataset.dev, dataset.removed, source, dataset.notes)
 
 
-def _dataset(name: str, entry: Entry, raw: dict[str, Raw], source: str, wanted: Mapping[str, int]) -> Dataset:
-    """Tables with content ids, without what stands in the test set, at the wanted sizes."""
-    test, _ = _table(entry, raw["test"], set(), wanted.get("test"))
+def _dataset(
+    name: str, entry: PublishedDataset, raw: dict[str, Raw], source: str, sample_sizes: Mapping[str, int]
+) -> Dataset:
+    """Tables with content ids, without contents of the test set, at the sizes of the sample."""
+    test, _ = _table(entry, raw["test"], set(), sample_sizes.get("test"))
     tested = set(hashes_of(test.items))
     tables: dict[str, Table] = {"test": test}
     removed: dict[str, Removed] = {}
     for part in ("pool", "dev"):
         if part in raw:
-            tables[part], removed[part] = _table(entry, raw[part], tested, wanted.get(part))
+            tables[part], removed[part] = _table(entry, raw[part], tested, sample_sizes.get(part))
     notes = tuple(_notes(entry, raw, tables, removed))
     return Dataset(name, tables["pool"], test, tables.get("dev"), MappingProxyType(removed), source, notes)
 
 
-def _table(entry: Entry, raw: Raw, tested: set[str], size: int | None) -> tuple[Table, Removed]:
+def _table(entry: PublishedDataset, raw: Raw, tested: set[str], size: int | None) -> tuple[Table, Removed]:
     items, codes = raw
     hashes = hashes_of(items)
-    fresh, removed = apart(hashes, tested)
+    fresh, removed = rows_outside_test(hashes, tested)
     ids = unique_ids(hashes[row] for row in fresh.tolist())
-    table = Table(ids, taken(items, fresh), codes[fresh], entry.classes)
-    return part_of(table[table.by_id] if entry.sort else table, size, seed=PAPER_SEED), removed
+    table = Table(ids, items_at(items, fresh), codes[fresh], entry.classes)
+    return sampled_rows(table[table.by_id] if entry.sort else table, size, seed=PAPER_SEED), removed
 
 
-def apart(hashes: list[str], tested: set[str]) -> tuple[Int[np.ndarray, " _"], Removed]:
+def rows_outside_test(hashes: list[str], tested: set[str]) -> tuple[Int[np.ndarray, " _"], Removed]:
     """The rows whose content is not in the test set, and a count of the others."""
     shared = [digest for digest in hashes if digest in tested]
     rows = np.array([row for row, digest in enumerate(hashes) if digest not in tested], dtype=np.int64)
     return rows, Removed(len(shared), len(set(shared)))
 
 
-def _notes(entry: Entry, raw: dict[str, Raw], tables: dict[str, Table], removed: dict[str, Removed]) -> list[str]:
+def _notes(
+    entry: PublishedDataset, raw: dict[str, Raw], tables: dict[str, Table], removed: dict[str, Removed]
+) -> list[str]:
     notes = []
     for part, published in entry.published.items():
         if part in raw and len(raw[part][1]) != published:
@@ -94,7 +119,7 @@ def _notes(entry: Entry, raw: dict[str, Raw], tables: dict[str, Table], removed:
     return notes
 
 
-def _coded(name: str, entry: Entry, items: Items, words: list[str]) -> Raw:
+def _coded(name: str, entry: PublishedDataset, items: Items, words: list[str]) -> Raw:
     """Class codes of the names in a file, whatever their case."""
     code_of = {word.casefold(): code for code, word in enumerate(entry.classes)}
     for word in set(words):
@@ -103,13 +128,15 @@ def _coded(name: str, entry: Entry, items: Items, words: list[str]) -> Raw:
     return items, np.array([code_of[word.casefold()] for word in words], dtype=np.int64)
 
 
-def _contents(name: str, entry: Entry, data_dir: str | os.PathLike[str] | None) -> tuple[dict[str, Contents], str]:
+def _contents(
+    name: str, entry: PublishedDataset, data_dir: str | os.PathLike[str] | None
+) -> tuple[dict[str, Contents], str]:
     if name == "digits":
         return _digits(), "scikit-learn"
     root = data_dir if data_dir is not None else os.environ.get(VARIABLE)
     for folder in _folders(name, entry, root):
         for layout in entry.layouts:
-            parts = layout.found(folder)
+            parts = layout.existing_files(folder)
             if {"pool", "test"} <= parts.keys():
                 return {part: _read(layout, part, parts[part], entry) for part in parts}, f"files: {layout.name}"
     _refuse_unknown_files(name, entry, root)
@@ -120,27 +147,27 @@ def _contents(name: str, entry: Entry, data_dir: str | os.PathLike[str] | None) 
         raise _nowhere(name, entry, root, failure) from failure
 
 
-def _folders(name: str, entry: Entry, root: str | os.PathLike[str] | None) -> list[Path]:
-    """Where the files may lie: the folder of that name, or as the archives unpack, beside or inside it."""
+def _folders(name: str, entry: PublishedDataset, root: str | os.PathLike[str] | None) -> list[Path]:
+    """Folders that may hold the files: the folder of that name, or those of the archives, beside or inside it."""
     if root is None:
         return []
-    place = Path(root).expanduser()
-    if not place.is_dir():
+    parent = Path(root).expanduser()
+    if not parent.is_dir():
         raise InputError(
             f"data_dir or {VARIABLE}",
             expected="a folder",
-            got=f"{place}, which is none",
+            got=f"{parent}, which is not a folder",
             fix="Correct it or unset it.",
         )
     tried = [
-        place / name,
-        *(place / other for other in entry.folders),
-        *(place / name / other for other in entry.folders),
+        parent / name,
+        *(parent / other for other in entry.folders),
+        *(parent / name / other for other in entry.folders),
     ]
     return [folder for folder in tried if folder.is_dir()]
 
 
-def _read(layout: Layout, part: str, paths: tuple[Path, ...], entry: Entry) -> Contents:
+def _read(layout: Layout, part: str, paths: tuple[Path, ...], entry: PublishedDataset) -> Contents:
     try:
         return layout.read(paths, part, entry.classes)
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, KeyError, UnicodeDecodeError) as failure:
@@ -152,23 +179,23 @@ def _read(layout: Layout, part: str, paths: tuple[Path, ...], entry: Entry) -> C
         ) from failure
 
 
-def _refuse_unknown_files(name: str, entry: Entry, root: str | os.PathLike[str] | None) -> None:
+def _refuse_unknown_files(name: str, entry: PublishedDataset, root: str | os.PathLike[str] | None) -> None:
     folders = _folders(name, entry, root)
     if not folders:
         return
-    there = sorted(path.name for path in folders[0].iterdir())
-    pickled = any(file.startswith("data_batch_") and not file.endswith(".bin") for file in there)
+    files = sorted(path.name for path in folders[0].iterdir())
+    pickled = any(file.startswith("data_batch_") and not file.endswith(".bin") for file in files)
     raise InputError(
         f"dataset {name!r} in {folders[0]}",
         expected=" or ".join(map(str, entry.layouts)),
-        got=", ".join(there[:12]) or "an empty folder",
+        got=", ".join(files[:12]) or "an empty folder",
         fix="The Python version is pickled and never read: fetch the binary version (cifar-10-binary.tar.gz)."
         if pickled
         else "Put the missing files there, or move the folder away to use the hub.",
     )
 
 
-def _nowhere(name: str, entry: Entry, root: str | os.PathLike[str] | None, failure: Exception) -> InputError:
+def _nowhere(name: str, entry: PublishedDataset, root: str | os.PathLike[str] | None, failure: Exception) -> InputError:
     looked = f"no folder {' or '.join([name, *entry.folders])} in {root}" if root else f"{VARIABLE} is not set"
     assert entry.hub is not None
     return InputError(

@@ -1,14 +1,15 @@
-"""A user's own labelled data as a `Dataset`: with a test file, or with a stratified hold-out."""
+"""A dataset from a user's own labelled data, with a test file or a stratified hold-out."""
 
 from types import MappingProxyType
 
 import numpy as np
 
-from bemps.data.building import natural_order
+from bemps.checks import generator
 from bemps.data.identity import hashes_of
-from bemps.data.loading import apart
-from bemps.data.sampling import generator, stratified_holdout
+from bemps.data.loading import rows_outside_test
+from bemps.data.sampling import stratified_holdout
 from bemps.data.table import NO_LABEL, Dataset, Table
+from bemps.data.table_building import natural_order
 from bemps.errors import InputError, parameter
 
 HOLD_OUT = 3
@@ -17,26 +18,41 @@ HOLD_OUT = 3
 def dataset_of(
     table: Table, test: Table | None = None, *, name: str = "own data", share: float = 0.2, seed: int = 0
 ) -> Dataset:
-    """A pool and a test set: `test` where given, else a stratified `share` of the table, drawn at `seed`.
+    """Make a dataset from one's own labelled data.
 
-    Every row needs a label, since an experiment plays the annotator with them. Rows of the pool whose content
-    stands in the test set are left out and counted, as for the published datasets.
+    Parameters
+    ----------
+    table : Table
+        The labelled rows. Every row needs a label, because an experiment uses the labels as answers.
+    test : Table, optional
+        The test set. None: a stratified share of the table is held out.
+    name : str
+        The name of the dataset.
+    share : float
+        The share of the table that is held out.
+    seed : int
+        The seed of that draw.
+
+    Returns
+    -------
+    Dataset
+        The pool and the test set. Rows of the pool whose content is in the test set are left out and counted.
     """
     classes = table.classes if test is None else _joined(table, test)
     for part in (table, *(() if test is None else (test,))):
         _refuse_unlabelled(part)
     if test is None:
         assert table.labels is not None
-        kept, held = stratified_holdout(table.labels, share, generator(seed, HOLD_OUT))
-        table, test = table[kept], table[held]
-    rows, gone = apart(hashes_of(table.items), set(hashes_of(test.items)))
+        pool_rows, test_rows = stratified_holdout(table.labels, share, generator(seed, HOLD_OUT))
+        table, test = table[pool_rows], table[test_rows]
+    rows, gone = rows_outside_test(hashes_of(table.items), set(hashes_of(test.items)))
     notes = (f"pool: {gone.rows:,} rows also in the test set, left out",) if gone.rows else ()
     pool = table[rows].recoded(classes)
     return Dataset(name, pool, test.recoded(classes), None, MappingProxyType({"pool": gone}), "own data", notes)
 
 
 def _joined(table: Table, test: Table) -> tuple[str, ...]:
-    """The pool's classes when they hold the test's, else both together in natural order."""
+    """The pool's classes when they contain the test's, else both together in natural order."""
     both = set(table.classes) | set(test.classes)
     return table.classes if both == set(table.classes) else natural_order(both)
 

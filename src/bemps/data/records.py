@@ -1,4 +1,4 @@
-"""Columns of a file as they stand there, with the line each row came from. One reader per format."""
+"""The unchanged columns of a file, with the line of each row. One reader for each format."""
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,30 +7,43 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bemps.data.encoding import opened_text
-from bemps.data.json_text import parse_object
-from bemps.data.parquet import opened_parquet, refuse_twice
+from bemps.data.json_text import object_of, parse_json, parse_object
+from bemps.data.parquet_files import opened_parquet, refuse_repeated_columns
+from bemps.data.text_encoding import opened_text
 from bemps.errors import InputError, hint, parameter
 
 FIELD_LIMIT = 50_000_000  # characters of one CSV field; the csv module's own limit of 131,072 is below long documents
 SHOWN = 10
-UNNAMED = ""  # stands for the column that the caller forgot to name
+LINES_COLUMN = "text"  # the name of the only column of a file of lines
+UNNAMED = ""  # the name of the column when the caller gives none
 
 
 @dataclass(frozen=True)
 class Records:
-    """The wanted columns, and the line (`unit` "line") or row (Parquet, `unit` "row") of each record.
+    """Columns of a file.
 
-    With `others` a reader gives all columns of the file in their order; `left_out` names those that it could not.
+    Attributes
+    ----------
+    columns : dict of str to list
+        The values by the name of the column: the requested columns, or all of the file.
+    lines : list of int
+        The line, or the row of a Parquet file, of each record.
+    unit : {'line', 'row'}
+        What `lines` counts.
+    left_out : tuple of str
+        Columns of the file that cannot be read.
+    above : tuple of str
+        Lines above the row that names the columns, which are not read.
     """
 
     columns: dict[str, list[Any]]
     lines: list[int]
     unit: str = "line"
     left_out: tuple[str, ...] = ()
+    above: tuple[str, ...] = ()
 
     def where(self, rows: Sequence[int]) -> str:
-        """`lines 3, 17, 29 and 4 more`, for messages."""
+        """Name rows in messages: `lines 3, 17, 29 and 4 more`."""
         numbers = [f"{self.lines[row]:,}" for row in rows[:SHOWN]]
         more = f" and {len(rows) - SHOWN:,} more" if len(rows) > SHOWN else ""
         return f"{self.unit}{'s' if len(rows) > 1 else ''} {', '.join(numbers)}{more}"
@@ -38,7 +51,19 @@ class Records:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a delimited file is written. `header` names the columns of a file that has no header line."""
+    """How a delimited file is written.
+
+    Attributes
+    ----------
+    delimiter : str
+        The separator of the fields.
+    quotes : bool
+        Whether fields may be quoted.
+    encoding : str, optional
+        The encoding. None: it is detected.
+    header : tuple of str, optional
+        The names of the columns, if the file has no header line.
+    """
 
     delimiter: str = ","
     quotes: bool = True
@@ -55,8 +80,30 @@ class Dialect:
             )
 
 
-def read_delimited(path: Path, wanted: Sequence[str], dialect: Dialect, *, others: bool = False) -> Records:
-    """CSV or TSV. Blank lines are passed over; a row of another width is refused with its line."""
+def read_delimited(path: Path, requested: Sequence[str], dialect: Dialect, *, others: bool = False) -> Records:
+    """Read a CSV or TSV file. Blank lines are skipped. A row of another width is refused with its line.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    requested : sequence of str
+        Columns that must exist.
+    dialect : Dialect
+        How the file is written.
+    others : bool
+        Whether to return all columns.
+
+    Returns
+    -------
+    Records
+        The columns.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or the file is malformed.
+    """
     with opened_text(path, dialect.encoding) as file, _long_fields():
         reader = csv.reader(
             file,
@@ -66,24 +113,24 @@ def read_delimited(path: Path, wanted: Sequence[str], dialect: Dialect, *, other
         )
         try:
             header = dialect.header or _header(path, reader)
-            places = [_place(path, header, name, dialect.delimiter) for name in wanted]
-            names: Sequence[str] = wanted
+            positions = [_position(path, header, name, dialect.delimiter) for name in requested]
+            names: Sequence[str] = requested
             if others:
-                names, places = _distinct(header), list(range(len(header)))
-            return _rows(path, reader, names, places, len(header))
+                names, positions = distinct_names(header), list(range(len(header)))
+            return _rows(path, reader, names, positions, len(header))
         except csv.Error as failure:
             raise _malformed(path, reader.line_num, failure) from failure
 
 
-def _rows(path: Path, reader: Any, wanted: Sequence[str], places: list[int], width: int) -> Records:
-    columns: dict[str, list[Any]] = {name: [] for name in wanted}
-    appends = [(columns[name].append, place) for name, place in zip(wanted, places, strict=True)]
+def _rows(path: Path, reader: Any, names: Sequence[str], positions: list[int], width: int) -> Records:
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    appends = [(columns[name].append, position) for name, position in zip(names, positions, strict=True)]
     lines: list[int] = []
     line = reader.line_num + 1
     for row in reader:
         if len(row) == width:
-            for append, place in appends:
-                append(row[place])
+            for append, position in appends:
+                append(row[position])
             lines.append(line)
         elif row:
             raise _ragged(path, line, row, width)
@@ -91,7 +138,7 @@ def _rows(path: Path, reader: Any, wanted: Sequence[str], places: list[int], wid
     return Records(columns, lines)
 
 
-def _distinct(header: Sequence[str]) -> list[str]:
+def distinct_names(header: Sequence[str]) -> list[str]:
     """Every name once: the second column of a name is called `name (2)`."""
     names: list[str] = []
     for name in header:
@@ -120,8 +167,8 @@ def _header(path: Path, reader: Any) -> tuple[str, ...]:
     raise InputError(str(path), expected="a header line and rows", got="only blank lines", fix="Is it the right file?")
 
 
-def _place(path: Path, header: Sequence[str], name: str, delimiter: str) -> int:
-    """Where a column stands; the error says which there are, and when the delimiter looks wrong."""
+def _position(path: Path, header: Sequence[str], name: str, delimiter: str) -> int:
+    """The position of a column; the error lists the columns, and says when the delimiter looks wrong."""
     if header.count(name) == 1:
         return header.index(name)
     if name in header:
@@ -137,11 +184,11 @@ def _place(path: Path, header: Sequence[str], name: str, delimiter: str) -> int:
     if others:
         fix = f"The columns look separated by {others[0]!r}{hint(': pass {}', 'delimiter', others[0])}."
         raise InputError(f"column {name!r} of {path}", expected="a header line", got=repr(header[0]), fix=fix)
-    raise no_column(path, name, header)
+    raise missing_column_error(path, name, header)
 
 
 class NoColumnNamed(InputError):
-    """Nobody said which column holds the items; `columns` are those that there are."""
+    """The error if no column of items was named. `columns` are those of the file."""
 
     columns: tuple[str, ...] = ()
 
@@ -158,13 +205,28 @@ def _no_name(path: Path, names: Sequence[str]) -> NoColumnNamed:
     return error
 
 
-def no_column(path: Path, name: str, there: Iterable[str]) -> InputError:
-    """The error for a column that is not in the file, or when none was named: it says which there are."""
+def missing_column_error(path: Path, name: str, existing: Iterable[str]) -> InputError:
+    """The error for a column that the file does not have, or for no column at all.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name : str
+        The column; empty if none was named.
+    existing : iterable of str
+        The columns of the file.
+
+    Returns
+    -------
+    InputError
+        The error. It lists the columns of the file.
+    """
     if name == UNNAMED:
-        return _no_name(path, list(there))
+        return _no_name(path, list(existing))
     return InputError(
         f"column {name!r} of {path}",
-        expected=f"one of {', '.join(map(repr, there))}",
+        expected=f"one of {', '.join(map(repr, existing))}",
         got=repr(name),
         fix="Pass the name of a column that exists (names are case-sensitive).",
     )
@@ -189,38 +251,89 @@ def _malformed(path: Path, line: int, failure: csv.Error) -> InputError:
     )
 
 
-def read_jsonl(path: Path, wanted: Sequence[str], encoding: str | None = None, *, others: bool = False) -> Records:
+def read_jsonl(path: Path, requested: Sequence[str], encoding: str | None = None, *, others: bool = False) -> Records:
     """One JSON object per line; blank lines are passed over."""
-    columns: dict[str, list[Any]] = {} if others else {name: [] for name in wanted}
-    lines: list[int] = []
     with opened_text(path, encoding, newline="\n") as file:
-        for line, text in enumerate(file, start=1):
-            if text.strip():
-                record = parse_object(text, f"{path}, line {line:,}")
-                for name in wanted:
-                    if name not in record:
-                        raise no_column(Path(f"{path}, line {line:,}"), name, record)
-                for name in record if others else wanted:
-                    column = columns.setdefault(name, [])
-                    column.extend([None] * (len(lines) - len(column)))  # lines that did not have it
-                    column.append(record[name])
-                lines.append(line)
+        texts = ((line, text) for line, text in enumerate(file, start=1) if text.strip())
+        objects = ((line, parse_object(text, f"{path}, line {line:,}")) for line, text in texts)
+        return _joined_objects(path, objects, requested, others, "line")
+
+
+def read_json(path: Path, requested: Sequence[str], encoding: str | None = None, *, others: bool = False) -> Records:
+    """One JSON array of objects; a file that begins with an object is read as lines."""
+    with opened_text(path, encoding) as file:
+        text = file.read()
+    if text.lstrip().startswith("{"):
+        return read_jsonl(path, requested, encoding, others=others)
+    rows = parse_json(text, str(path), "a JSON array of objects")
+    if not isinstance(rows, list):
+        fix = "Write the rows as [{...}, {...}]."
+        raise InputError(str(path), expected="a JSON array of objects", got=f"a JSON {type(rows).__name__}", fix=fix)
+    objects = ((row, object_of(value, f"{path}, object {row:,}")) for row, value in enumerate(rows, start=1))
+    return _joined_objects(path, objects, requested, others, "object")
+
+
+def _joined_objects(
+    path: Path, objects: Iterable[tuple[int, dict[str, Any]]], requested: Sequence[str], others: bool, unit: str
+) -> Records:
+    """The columns of numbered objects; None where an object does not have one that was not requested."""
+    columns: dict[str, list[Any]] = {} if others else {name: [] for name in requested}
+    numbers: list[int] = []
+    for number, record in objects:
+        for name in requested:
+            if name not in record:
+                raise missing_column_error(Path(f"{path}, {unit} {number:,}"), name, record)
+        for name in record if others else requested:
+            column = columns.setdefault(name, [])
+            column.extend([None] * (len(numbers) - len(column)))  # objects that did not have it
+            column.append(record[name])
+        numbers.append(number)
     for column in columns.values():
-        column.extend([None] * (len(lines) - len(column)))
-    return Records(columns, lines)
+        column.extend([None] * (len(numbers) - len(column)))
+    return Records(columns, numbers, unit=unit)
 
 
-def read_parquet(path: Path, wanted: Sequence[str], *, others: bool = False) -> Records:
-    """Only the wanted columns are read; of others not those of bytes, and none whose name stands twice."""
+def read_lines(path: Path, requested: Sequence[str], encoding: str | None = None) -> Records:
+    """A text in each line, as the column `text`; blank lines are passed over."""
+    for name in requested:
+        if name != LINES_COLUMN:
+            raise missing_column_error(path, name, [LINES_COLUMN])
+    with opened_text(path, encoding, newline=None) as file:
+        rows = [(line, text.strip()) for line, text in enumerate(file, start=1) if text.strip()]
+    return Records({LINES_COLUMN: [text for _, text in rows]}, [line for line, _ in rows])
+
+
+def read_parquet(path: Path, requested: Sequence[str], *, others: bool = False) -> Records:
+    """Read columns of a Parquet file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    requested : sequence of str
+        Columns that must exist.
+    others : bool
+        Whether to return all columns, except columns of bytes and repeated names.
+
+    Returns
+    -------
+    Records
+        The columns.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or the file is damaged.
+    """
     with opened_parquet(path) as file:
         names = file.schema_arrow.names
-        refuse_twice(path, names, wanted)
-        for name in wanted:
+        refuse_repeated_columns(path, names, requested)
+        for name in requested:
             if name not in names:
-                raise no_column(path, name, names)
+                raise missing_column_error(path, name, names)
         binary = {field.name for field in file.schema_arrow if "binary" in str(field.type)}
         further = [name for name in names if name not in binary and names.count(name) == 1] if others else []
-        table = file.read(columns=list(dict.fromkeys([*further, *wanted])))
-        columns = {name: table.column(name).to_pylist() for name in dict.fromkeys([*further, *wanted])}
+        table = file.read(columns=list(dict.fromkeys([*further, *requested])))
+        columns = {name: table.column(name).to_pylist() for name in dict.fromkeys([*further, *requested])}
     left_out = tuple(name for name in dict.fromkeys(names) if others and name not in columns)
     return Records(columns, list(range(1, table.num_rows + 1)), unit="row", left_out=left_out)

@@ -1,4 +1,4 @@
-"""Items with stable ids: `Table`, and `Dataset` = a pool to label from and a test set to measure on.
+"""`Table`: items with stable ids. `Dataset`: a pool to label from, and a test set.
 
 N  rows    K  classes
 """
@@ -27,14 +27,22 @@ Index = int | slice | Int[np.ndarray, " _"] | Bool[np.ndarray, " N"]
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found while reading a file.
+    """Counts of what reading a file showed.
 
-    rows         rows read
-    duplicates   rows whose content stood in an earlier row; None where contents were not read
-    dropped      duplicates that were left out
-    conflicting  contents that carry more than one label
-    empty        rows of a file that were left out, as there was nothing to read in them
-    left_out     columns of a file that could not be kept: bytes, and names that stand twice
+    Attributes
+    ----------
+    rows : int
+        Rows with content.
+    duplicates : int or None
+        Rows whose content an earlier row has; None where contents were not read.
+    dropped : int
+        Duplicates that were left out.
+    conflicting : int
+        Contents with more than one label.
+    empty : int
+        Rows that were left out because they have no content.
+    left_out : tuple of str
+        Columns that could not be kept: columns of bytes, and names that occur twice.
     """
 
     rows: int
@@ -45,35 +53,59 @@ class Findings:
     left_out: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        empty = f", {self.empty:,} empty rows left out" if self.empty else ""
+        rows = f"{self.rows + self.empty:,} rows"
+        rows += f", {self.empty:,} of them empty and left out" if self.empty else ""
         columns = f", without the columns {', '.join(map(repr, self.left_out))}" if self.left_out else ""
         if self.duplicates is None:
-            return f"{self.rows:,} rows, duplicates not looked for{empty}{columns}"
+            return f"{rows}{columns}"
         fate = "dropped" if self.dropped else "kept"
         conflicts = f", {self.conflicting:,} with more than one label" if self.conflicting else ""
-        return f"{self.rows:,} rows, {self.duplicates:,} duplicates ({fate}){conflicts}{empty}{columns}"
+        return f"{rows}, {self.duplicates:,} duplicates ({fate}){conflicts}{columns}"
+
+
+@dataclass(frozen=True)
+class EmptyRow:
+    """A row of a file with no content: its columns, and the number of rows of the table before it."""
+
+    before: int
+    columns: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """N items in order.
 
-    ids      unique and stable: the given ones or content hashes, never row positions
-    items    what a model sees: a list of texts, lazy `Images`, or an array of feature rows
-    labels   (N,) codes into `classes`, NO_LABEL (-1) where a row has none; None when no row has one
-    classes  the ordered names
-    found    what reading the file brought to light; None for a slice
-    columns  every column of the file in its order, each with a value for every row
-    source   the file that it was read from
+    Attributes
+    ----------
+    ids : tuple of str
+        Unique and stable: ids of the user or content hashes, never row positions.
+    items : list of str, Images, or array (N, H)
+        The contents: texts, lazy `Images`, or feature rows.
+    labels : array (N,) of int, or None
+        Codes into `classes`, NO_LABEL (-1) where a row has none; None when no row has one.
+    classes : tuple of str
+        The ordered class names.
+    findings : Findings or None
+        Counts of what reading the file showed; None for a slice.
+    columns : mapping of str to list
+        Every column of the file in its order, each with a value for every row.
+    source : Path or None
+        The file that the table was read from.
+    empty : tuple of EmptyRow
+        Rows of the file that are not in the table; none are known where duplicates were dropped.
+    read_with : mapping of str to object
+        The columns and the encoding that `bemps.data.read` was called with, by parameter.
     """
 
     ids: tuple[str, ...]
     items: Items
     labels: Labels | None = None
     classes: tuple[str, ...] = ()
-    found: Findings | None = None
+    findings: Findings | None = None
     columns: Mapping[str, list[Any]] = field(default_factory=lambda: MappingProxyType({}))
     source: Path | None = None
+    empty: tuple[EmptyRow, ...] = ()
+    read_with: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         lengths = {"ids": len(self.ids), "items": len(self.items)}
@@ -96,21 +128,23 @@ class Table:
 
     @property
     def kind(self) -> Kind:
+        """`text`, `image` or `array`."""
         if isinstance(self.items, list):
             return "text"
         return "image" if isinstance(self.items, Images) else "array"
 
     def __getitem__(self, index: Index) -> Table:
-        """A table of these rows, by position(s), mask or slice; texts and images are shared, feature rows copied."""
+        """Select rows by position(s), mask or slice; texts and images are shared, feature rows copied."""
         rows = np.atleast_1d(np.arange(len(self))[index])
-        chosen = rows.tolist()
+        positions = rows.tolist()
         return Table(
-            tuple(self.ids[i] for i in chosen),
-            taken(self.items, rows),
+            tuple(self.ids[i] for i in positions),
+            items_at(self.items, rows),
             None if self.labels is None else self.labels[rows],
             self.classes,
-            columns={name: [values[row] for row in chosen] for name, values in self.columns.items()},
+            columns={name: [values[row] for row in positions] for name, values in self.columns.items()},
             source=self.source,
+            read_with=self.read_with,
         )
 
     @cached_property
@@ -118,9 +152,20 @@ class Table:
         return {name: row for row, name in enumerate(self.ids)}
 
     def positions(self, ids: Iterable[str]) -> Int[np.ndarray, " _"]:
-        """The row of each id, in the order asked."""
-        wanted = list(ids)
-        for name in wanted:
+        """The row of each id.
+
+        Parameters
+        ----------
+        ids : iterable of str
+            Ids of this table; others are refused.
+
+        Returns
+        -------
+        array of int
+            Row numbers, in the order of `ids`.
+        """
+        names = list(ids)
+        for name in names:
             if name not in self._rows_by_id:
                 raise InputError(
                     "id",
@@ -128,19 +173,19 @@ class Table:
                     got=repr(name),
                     fix="Was the file changed since the id was noted?",
                 )
-        return np.array([self._rows_by_id[name] for name in wanted], dtype=np.int64)
+        return np.array([self._rows_by_id[name] for name in names], dtype=np.int64)
 
     @cached_property
     def by_id(self) -> Int[np.ndarray, " N"]:
-        """The rows in the order of their ids: an order that does not depend on the file's."""
+        """The rows in the order of their ids, which does not depend on the order of the file."""
         return np.array(sorted(range(len(self)), key=self.ids.__getitem__), dtype=np.int64)
 
     def labelled(self) -> Int[np.ndarray, " _"]:
-        """The rows that have a label."""
+        """Return the rows that have a label."""
         return np.flatnonzero(self.labels != NO_LABEL) if self.labels is not None else np.arange(0)
 
     def recoded(self, classes: tuple[str, ...]) -> Table:
-        """The same rows with label codes into `classes`, which must hold every class in use."""
+        """Return the same rows with label codes into `classes`, which must contain every class in use."""
         if classes == self.classes or self.labels is None:
             return replace(self, classes=classes)
         codes = np.full(len(self.classes) + 1, NO_LABEL)
@@ -153,11 +198,11 @@ class Table:
     def __str__(self) -> str:
         noun = {"text": "texts", "image": "images", "array": "feature rows"}[self.kind]
         labels = f", {len(self.labelled()):,} labelled" if self.labels is not None else ""
-        found = f"; {self.found}" if self.found else ""
-        return f"{len(self):,} {noun}, {len(self.classes)} classes{labels}{found}"
+        findings = f"; {self.findings}" if self.findings else ""
+        return f"{len(self):,} {noun}, {len(self.classes)} classes{labels}{findings}"
 
 
-def taken(items: Items, rows: Int[np.ndarray, " _"]) -> Items:
+def items_at(items: Items, rows: Int[np.ndarray, " _"]) -> Items:
     """The items at these rows."""
     if isinstance(items, list):
         return [items[i] for i in rows.tolist()]
@@ -166,7 +211,7 @@ def taken(items: Items, rows: Int[np.ndarray, " _"]) -> Items:
 
 @dataclass(frozen=True)
 class Removed:
-    """Rows left out because their content stands in the test set; `contents` counts each content once."""
+    """Rows that were left out because the test set has their content. `contents` counts each content once."""
 
     rows: int
     contents: int
@@ -174,11 +219,22 @@ class Removed:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A pool to label from, a test set, a dev set where one is published.
+    """A pool to label from and a test set.
 
-    removed  by part ("pool", "dev"): what also stood in the test set and was left out
-    source   where it came from: a layout of files, a hub name, or a package
-    notes    what a report must say (an incomplete pool, a sample of the published set)
+    Attributes
+    ----------
+    name : str
+        The name of the dataset.
+    pool, test : Table
+        The items to label from, and those to measure on.
+    dev : Table or None
+        The dev set, where one is published.
+    removed : mapping of str to Removed
+        For "pool" and "dev", the rows that were left out because the test set has their content.
+    source : str
+        The origin: a layout of files, a hub name, or a package.
+    notes : tuple of str
+        Facts that a report must state (an incomplete pool, a sample of the published set).
     """
 
     name: str
@@ -191,10 +247,12 @@ class Dataset:
 
     @property
     def kind(self) -> Kind:
+        """`text`, `image` or `array`."""
         return self.pool.kind
 
     @property
     def classes(self) -> tuple[str, ...]:
+        """The ordered class names."""
         return self.pool.classes
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Where work runs: a Ray of its own on this machine, or a cluster that is there. Only this module starts Ray."""
+"""The Ray cluster that work runs on: a new one on this machine, or a running one. Only this module starts Ray."""
 
 import os
 import socket
@@ -11,19 +11,30 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import parse_qsl
 
-from bemps._processes import safe_path
-from bemps.errors import InputError, MissingExtra, unknown_name
+from bemps._utils.child_processes import safe_path
+from bemps._utils.extras import requires_extra
+from bemps.errors import InputError, unknown_name
 
 OBJECT_STORE = 500 * 2**20  # bytes of a local Ray: what travels is small, and more spills to the disk
 # Read when Ray is imported. 0: it listens on 127.0.0.1; else, given that address, it takes a public one instead.
 LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-KNOCK_SECONDS = 10.0
-NEEDS = {"cpus": float, "gpus": float, "memory": int}
+CONNECT_SECONDS = 10.0
+RESOURCE_TYPES = {"cpus": float, "gpus": float, "memory": int}
 
 
 @dataclass(frozen=True)
-class Needs:
-    """What one task occupies: cores and GPUs (fractions share one), and bytes of memory where Ray should count them."""
+class Resources:
+    """The resources of one task.
+
+    Attributes
+    ----------
+    cpus : float
+        Cores.
+    gpus : float
+        GPUs. Tasks with a fraction share one.
+    memory : int, optional
+        Bytes. By default Ray does not count memory.
+    """
 
     cpus: float = 1.0
     gpus: float = 0.0
@@ -31,27 +42,52 @@ class Needs:
 
     @property
     def options(self) -> dict[str, Any]:
-        """As Ray calls them. `max_calls` 0: a process that holds a GPU is used again, with its model loaded."""
+        """The options of `ray.remote`. `max_calls` 0: a process that holds a GPU is used again, with its model."""
         known = {"num_cpus": self.cpus, "num_gpus": self.gpus, "max_calls": 0}
         return known if self.memory is None else known | {"memory": self.memory}
 
 
 @dataclass(frozen=True)
-class Place:
-    """`--on` taken apart: no address means a Ray of its own."""
+class Cluster:
+    """The cluster on which tasks run, and the resources of a task: the parsed value of `--on`.
+
+    Attributes
+    ----------
+    address : str or None
+        The address of a running cluster. None: a new Ray on this machine.
+    resources : Resources
+        The resources of one task.
+    """
 
     address: str | None
-    needs: Needs
+    resources: Resources
 
     @classmethod
-    def of(cls, on: str) -> "Place":
-        """`ray`, `ray://host:port`, `host:port` or `auto`; then, if need be, `?cpus=2&gpus=0.5&memory=1000000000`."""
+    def parse(cls, on: str) -> "Cluster":
+        """Parse the value of `--on`.
+
+        Parameters
+        ----------
+        on : str
+            `ray`, `ray://host:port`, `host:port` or `auto`, optionally followed by
+            `?cpus=2&gpus=0.5&memory=1000000000`.
+
+        Returns
+        -------
+        Cluster
+            The address and the resources of a task.
+
+        Raises
+        ------
+        InputError
+            The address or a resource is not one of these.
+        """
         where, _, query = on.partition("?")
-        needs: dict[str, Any] = {}
+        resources: dict[str, Any] = {}
         for name, value in parse_qsl(query, keep_blank_values=True):
-            if name not in NEEDS:
-                raise unknown_name("--on", name, NEEDS)
-            needs[name] = _number(name, value)
+            if name not in RESOURCE_TYPES:
+                raise unknown_name("--on", name, RESOURCE_TYPES)
+            resources[name] = _number(name, value)
         if where not in {"ray", "auto"} and ":" not in where:
             raise InputError(
                 "--on",
@@ -59,12 +95,14 @@ class Place:
                 got=repr(on),
                 fix="For example: --on ray, or --on 'ray?gpus=0.5' for half a GPU each.",
             )
-        return cls(None if where == "ray" else where, Needs(**needs))
+        return cls(None if where == "ray" else where, Resources(**resources))
+
+    of = parse  # the name in release 0.1
 
 
 def _number(name: str, text: str) -> float | int:
     try:
-        value = NEEDS[name](text)
+        value = RESOURCE_TYPES[name](text)
     except ValueError:
         value = -1
     if value < 0:
@@ -72,41 +110,39 @@ def _number(name: str, text: str) -> float | int:
     return value
 
 
-def needed_ray(place: Place | None = None) -> ModuleType:
-    """Ray itself, with usage reports off unless somebody turned them on."""
+def import_ray(cluster: Cluster | None = None) -> ModuleType:
+    """Import Ray, with usage reports off unless the user turned them on."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of tasks given up after the first that failed
-    if place is not None and place.address is None:
+    if cluster is not None and cluster.address is None:
         os.environ.setdefault(LOOPBACK, "0")
-    try:
+    with requires_extra("ray", "running on Ray"):
         import ray
-    except ImportError as cause:
-        raise MissingExtra("running on Ray", "ray", cause) from cause
     return ray
 
 
 @contextmanager
-def connected(place: Place, *, cpus: int | None = None) -> Iterator[ModuleType]:
-    """Ray, ready: the one that this process is connected to, else one that ends with the block.
+def connected(cluster: Cluster, *, cpus: int | None = None) -> Iterator[ModuleType]:
+    """Yield an initialised Ray: the one that this process is connected to, or one that ends with the block.
 
-    A Ray of its own has token authentication on (its default), no dashboard, and listens on loopback alone.
+    A Ray started here has token authentication (its default) and no dashboard, and listens on loopback only.
     """
-    ray = needed_ray(place)
+    ray = import_ray(cluster)
     if ray.is_initialized():
-        _refuse_other(ray, place)
+        _refuse_other(ray, cluster)
         yield ray
         return
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     own = {"num_cpus": cpus, "include_dashboard": False, "object_store_memory": OBJECT_STORE}
     try:
         with safe_path():
-            if place.address is None:
+            if cluster.address is None:
                 ray.init("local", _node_ip_address="127.0.0.1", **own, **quiet, **_same_modules())
             else:
-                _knock(place.address)
-                ray.init(place.address, **quiet, **_same_modules())
+                _check_listening(cluster.address)
+                ray.init(cluster.address, **quiet, **_same_modules())
     except (ImportError, OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        raise _unreachable(place, error) from error
+        raise _unreachable(cluster, error) from error
     try:
         yield ray
     finally:
@@ -122,28 +158,30 @@ def _same_modules() -> dict[str, Any]:
     return {"job_config": JobConfig(_client_job=True)}  # as Ray's own client does, which leaves the folder out
 
 
-def _refuse_other(ray: ModuleType, place: Place) -> None:
-    """A process is part of one cluster at a time: work meant for another must not run on this one."""
-    if place.address is None or "://" in place.address or ":" not in place.address:
+def _refuse_other(ray: ModuleType, cluster: Cluster) -> None:
+    """Refuse an address of another cluster: a process is connected to one cluster at a time."""
+    if cluster.address is None or "://" in cluster.address or ":" not in cluster.address:
         return
-    here, (host, _, port) = ray.get_runtime_context().gcs_address, place.address.rpartition(":")
-    if here not in (place.address, f"{socket.gethostbyname(host)}:{port}"):
+    connected_to, (host, _, port) = ray.get_runtime_context().gcs_address, cluster.address.rpartition(":")
+    if connected_to not in (cluster.address, f"{socket.gethostbyname(host)}:{port}"):
         fix = "Call ray.shutdown() first, or leave the address out."
-        raise InputError("--on", expected=f"to be connected to {place.address}", got=f"connected to {here}", fix=fix)
+        raise InputError(
+            "--on", expected=f"to be connected to {cluster.address}", got=f"connected to {connected_to}", fix=fix
+        )
 
 
-def _knock(address: str) -> None:
-    """Fail at once where nobody listens: Ray itself would try for minutes."""
+def _check_listening(address: str) -> None:
+    """Fail at once if nothing listens at the address: Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
-        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
+        socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
 
 
-def _unreachable(place: Place, error: Exception) -> InputError:
-    said = " ".join(str(error).split())
-    if isinstance(error, ImportError) or "grpc" in said:
+def _unreachable(cluster: Cluster, error: Exception) -> InputError:
+    reason = " ".join(str(error).split())
+    if isinstance(error, ImportError) or "grpc" in reason:
         fix = "ray:// goes through Ray's client: pip install 'ray[client]', or give host:port of the head node."
     else:
         fix = "Is it running, of the same Ray release, and is its token in RAY_AUTH_TOKEN or ~/.ray/auth_token?"
-    where = place.address or "a Ray on this machine"
-    return InputError("--on", expected=f"{where} that answers", got=said[:300], fix=fix)
+    where = cluster.address or "a Ray on this machine"
+    return InputError("--on", expected=f"{where} that answers", got=reason[:300], fix=fix)

@@ -1,7 +1,7 @@
-"""Deep ensembles whose members are trained side by side on Ray: the same members as one after the other.
+"""Deep ensembles whose members are trained in parallel on Ray. The members equal those trained in sequence.
 
-Every worker runs the very `fit` of the model, with the same items, labels and random numbers, but trains one member and
-leaves; the driver's own `fit` then takes the members that came back for those it would have trained.
+Every worker runs the model's own `fit` with the same items, labels and random numbers, trains one member and stops.
+The `fit` of the driver then uses the members that the workers returned instead of training them.
 """
 
 import copy
@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 from jaxtyping import Int
 
-from bemps.distributed.cluster import Place, connected
-from bemps.distributed.flow import RayFlow
+from bemps.distributed.cluster import Cluster, connected
+from bemps.distributed.job_executor import RayExecutor
 from bemps.errors import BempsError, InputError
-from bemps.members.base import Items, Model, fitting
+from bemps.models.base import Items, Model, fitting
 from bemps.types import Array
 
 M = TypeVar("M", bound=Model)
@@ -22,7 +22,7 @@ Arguments = tuple[Items, Int[Array, " L"], Sequence[str], np.random.Generator]
 
 
 class _Trained(BaseException):
-    """Leaves `fit` with the one member that was wanted; not an error, so nothing on the way may catch it."""
+    """Carries the trained member out of `fit`. A BaseException, so that no handler of errors in between catches it."""
 
     def __init__(self, member: object) -> None:
         super().__init__()
@@ -30,56 +30,71 @@ class _Trained(BaseException):
 
 
 def on_ray(model: M, on: str = "ray") -> M:
-    """A copy of a model whose `fit` trains its members as Ray tasks; `on="ray?gpus=0.5"`: two share a GPU.
+    """Copy a model so that its `fit` trains each member as a Ray task.
 
-    For models that train members one by one: text and image networks, ensembles of scikit-learn estimators.
+    Parameters
+    ----------
+    model : Model
+        A model that trains its members one by one: a text or image network, or an ensemble of scikit-learn estimators.
+    on : str
+        Where to train, as in `bemps run --on`. With `ray?gpus=0.5` two members share a GPU.
+
+    Returns
+    -------
+    Model
+        The copy, of the same class.
+
+    Raises
+    ------
+    InputError
+        When `fit` is called on a model that trains its members together.
     """
-    twin, place = copy.copy(model), Place.of(on)
+    distributed_model, cluster = copy.copy(model), Cluster.parse(on)
 
     def fit(items: Items, labels: Int[Array, " L"], classes: Sequence[str], rng: np.random.Generator) -> M:
         arguments = (items, labels, classes, copy.deepcopy(rng))
-        elsewhere = _Elsewhere(bare(twin), arguments, place)
-        with fitting(elsewhere):
-            type(model).fit(twin, items, labels, classes, rng)
-        if not elsewhere.used:
+        ray_fitting = _RayFitting(without_driver_state(distributed_model), arguments, cluster)
+        with fitting(ray_fitting):
+            type(model).fit(distributed_model, items, labels, classes, rng)
+        if not ray_fitting.used:
             raise InputError(
                 type(model).__name__,
                 expected="a model that trains its members one by one",
                 got="one that trains them together",
                 fix="Use it without on_ray: it is quick as it is.",
             )
-        return twin
+        return distributed_model
 
-    vars(twin)["fit"] = fit  # on the instance: the class, and so what else the model can do, stays as it is
-    return twin
-
-
-def bare(model: M) -> M:
-    """What travels: without the `fit` of this module, and without a callback that belongs to the driver."""
-    plain = copy.copy(model)
-    vars(plain).pop("fit", None)
-    if getattr(plain, "progress", None) is not None:
-        vars(plain)["progress"] = None
-    return plain
+    vars(distributed_model)["fit"] = fit  # on the instance: the class, and so the model's other methods, stay
+    return distributed_model
 
 
-class _Elsewhere:
-    """Members from Ray tasks, in their order."""
+def without_driver_state(model: M) -> M:
+    """Copy a model for workers, without the `fit` of this module and without the driver's callback."""
+    stripped = copy.copy(model)
+    vars(stripped).pop("fit", None)
+    if getattr(stripped, "progress", None) is not None:
+        vars(stripped)["progress"] = None
+    return stripped
 
-    def __init__(self, model: Model, arguments: Arguments, place: Place) -> None:
-        self._shared, self._place = (model, *arguments), place
+
+class _RayFitting:
+    """A way of fitting: every member is a Ray task, and the members come back in their order."""
+
+    def __init__(self, model: Model, arguments: Arguments, cluster: Cluster) -> None:
+        self._shared, self._cluster = (model, *arguments), cluster
         self.used = False
 
     def __call__(self, E: int, fit: Callable[[int], object]) -> list[object]:
         self.used = True
-        with connected(self._place) as ray:
-            found = RayFlow(ray, self._place.needs).map(train_member, self._shared, [(e,) for e in range(E)])
-            members = dict(found)
+        with connected(self._cluster) as ray:
+            pairs = RayExecutor(ray, self._cluster.resources).map(train_member, self._shared, [(e,) for e in range(E)])
+            members = dict(pairs)
         return [members[e] for e in range(E)]
 
 
 def train_member(shared: tuple[Any, ...], e: int) -> object:
-    """On a worker: member e of a fit."""
+    """Train member e of a fit, on a worker."""
     model, items, labels, classes, rng = shared
 
     def only(E: int, fit: Callable[[int], object]) -> list[object]:

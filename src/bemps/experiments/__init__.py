@@ -1,15 +1,15 @@
-"""The experiment: a grid of cells played with the true labels, durable round by round.
+"""Experiments: a grid of cells in which the true labels answer, stored round by round.
 
-config_of, read_toml   settings -> Config
-run                    Config, folder -> Outcome; run again, it goes on where it was stopped
+`config_of` and `read_toml` make a `Config` from settings. `run` runs it in a folder, and continues a run that was
+stopped.
 """
 
+from bemps._utils.watchers import Watcher as Watcher
 from bemps.experiments.config import Config as Config
 from bemps.experiments.config import config_of as config_of
 from bemps.experiments.config import read_toml as read_toml
-from bemps.experiments.failures import CannotWrite as CannotWrite
-from bemps.experiments.failures import Failure as Failure
-from bemps.experiments.failures import OtherConfiguration as OtherConfiguration
-from bemps.experiments.progress import Watcher as Watcher
+from bemps.experiments.run_errors import CannotWrite as CannotWrite
+from bemps.experiments.run_errors import Failure as Failure
+from bemps.experiments.run_errors import OtherConfiguration as OtherConfiguration
 from bemps.experiments.runner import Outcome as Outcome
 from bemps.experiments.runner import run as run

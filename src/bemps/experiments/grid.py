@@ -1,17 +1,17 @@
-"""The cells of a grid. A cell is known by its key alone: where it is written and every random number follow from it."""
+"""The cells of a grid. The key of a cell decides its file and all of its random numbers."""
 
 import hashlib
 import itertools
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from bemps._utils.files import slug
 from bemps.errors import InputError, unknown_name
 from bemps.experiments import plugins
 from bemps.experiments.config import Config, Value
 from bemps.experiments.journal import canonical
-from bemps.experiments.models import model
+from bemps.models.model_registry import grid_model
 
 KEY = ("dataset", "model", "strategy", "batch_size", "seed")
 ESTIMATION = "estimation_size"  # the learner's, which fixes the estimation pool of a run; else the strategy's own
@@ -19,7 +19,23 @@ ESTIMATION = "estimation_size"  # the learner's, which fixes the estimation pool
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of one strategy; `options` are the values on the further axes, as far as they apply to it."""
+    """One run of one strategy.
+
+    Attributes
+    ----------
+    dataset : str
+        The dataset.
+    model : str
+        The model.
+    strategy : str
+        The strategy.
+    batch_size : int
+        Labels acquired in a round.
+    seed : int
+        The seed.
+    options : tuple of pairs
+        The values of the further axes that apply to it.
+    """
 
     dataset: str
     model: str
@@ -30,22 +46,23 @@ class Cell:
 
     @property
     def key(self) -> dict[str, Any]:
+        """The key: all fields by name."""
         return {name: getattr(self, name) for name in KEY} | dict(self.options)
 
     @property
     def learner_seed(self) -> int:
-        """The seed of every random act in the cell but the initial labels.
+        """The seed of everything random in the cell but the initial labels.
 
-        It is that of the dataset, the model and the seed alone: strategies are compared under common random numbers,
-        and all start from the same model.
+        Dataset, model and seed alone decide it: strategies are compared under common random numbers, and all start from
+        the same model.
         """
         return int.from_bytes(_digest({"dataset": self.dataset, "model": self.model, "seed": self.seed})) >> 1
 
     @property
     def slug(self) -> str:
-        """A readable file name without an ending; the digest keeps keys apart that read alike."""
+        """A readable file name without an ending. The digest makes it unique."""
         words = f"{self.dataset}-{self.model}-{self.strategy}-b{self.batch_size}-s{self.seed}"
-        return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', words)}-{_digest(self.key).hex()}"
+        return f"{slug(words)}-{_digest(self.key).hex()}"
 
     def __str__(self) -> str:
         return " ".join(f"{name}={value}" for name, value in self.key.items())
@@ -56,23 +73,40 @@ def _digest(key: dict[str, Any]) -> bytes:
 
 
 def cells(config: Config) -> list[Cell]:
-    """Every cell once, in the order of the key. An axis does not multiply cells to which it does not apply."""
+    """List every cell once, in the order of the key. An axis does not multiply cells to which it does not apply."""
     _refuse_unknown(config)
-    made = dict.fromkeys(_product(config))
-    return sorted(made, key=lambda cell: sort_key(cell.key, tuple(config.axes)))
+    unique = dict.fromkeys(_product(config))
+    return sorted(unique, key=lambda cell: sort_key(cell.key, tuple(config.axes)))
 
 
 def sort_key(key: dict[str, Any], axes: tuple[str, ...]) -> tuple[Any, ...]:
-    """Keys in order: by dataset, model, strategy, batch size, the axes (none first), seed."""
+    """The order of keys: by dataset, model, strategy, batch size, the axes (none first), seed."""
     further = tuple((name in key, key.get(name, 0)) for name in axes)
     return (key["dataset"], key["model"], key["strategy"], key["batch_size"], *further, key["seed"])
 
 
 def applies(axis: str, model_name: str, strategy: str, plugin: str | None) -> bool:
-    """Whether a value on an axis changes anything for this model and strategy."""
-    entry = plugins.entry(strategy, plugin)
+    """Whether a value on an axis changes anything for a model and a strategy.
+
+    Parameters
+    ----------
+    axis : str
+        The axis.
+    model_name : str
+        The model.
+    strategy : str
+        The strategy.
+    plugin : str or None
+        A Python file with strategies.
+
+    Returns
+    -------
+    bool
+        Whether the axis applies.
+    """
+    entry = plugins.strategy_entry(strategy, plugin)
     of_learner = axis == ESTIMATION and "estimation" in entry.needs
-    return of_learner or axis in model(model_name).options or axis in entry.options
+    return of_learner or axis in grid_model(model_name).options or entry.option_name(axis) in entry.options
 
 
 def _product(config: Config) -> Iterator[Cell]:
@@ -89,14 +123,14 @@ def _product(config: Config) -> Iterator[Cell]:
 
 
 def _refuse_unknown(config: Config) -> None:
-    options = [model(name).options for name in config.models]
-    options += [plugins.entry(name, config.plugin).options for name in config.strategies]
-    valid = {ESTIMATION}.union(*options)
+    entries = [plugins.strategy_entry(name, config.plugin) for name in config.strategies]
+    options = [grid_model(name).options for name in config.models]
+    valid = {ESTIMATION}.union(*options, *(entry.options for entry in entries))
     pairs = list(itertools.product(config.models, config.strategies))
     for axis in config.axes:
         if axis in (*KEY, "round", "labels", "id"):
             raise InputError("axis", expected="a name that is free", got=axis, fix="It is a column already.")
-        if axis not in valid:
+        if axis not in valid and not any(entry.option_name(axis) in valid for entry in entries):
             raise unknown_name("axis", axis, valid, "Axes are options of the chosen models and strategies.")
         if not any(applies(axis, *pair, config.plugin) for pair in pairs):
             raise InputError(

@@ -6,7 +6,6 @@ The first record is the key of the cell. A process that was killed leaves at mos
 found, reported and cut off, and its round is played again.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -17,28 +16,31 @@ from io import BufferedRandom
 from pathlib import Path
 from typing import Any
 
+from bemps._utils.files import drafted, locking, sync
 from bemps.errors import InputError
-from bemps.experiments.failures import writing
+from bemps.experiments.run_errors import write_errors
 
 Record = dict[str, Any]
 
 
 def canonical(value: object) -> str:
-    """One text for one value: sorted keys, no spaces; floats as Python writes them, which is exact."""
+    """The one JSON text of a value: sorted keys, no spaces, exact floats."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def checksum(text: str) -> str:
+    """The checksum of a text."""
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def line_of(record: Record) -> bytes:
+    """The line of a record, with its checksum."""
     text = canonical(record)
     return f'{{"check":"{checksum(text)}","record":{text}}}\n'.encode()
 
 
 def record_of(line: bytes) -> Record | None:
-    """The record of a line, None if the line is not what was written."""
+    """The record of a line; None if the line is damaged."""
     if not line.endswith(b"\n"):
         return None
     try:
@@ -50,33 +52,45 @@ def record_of(line: bytes) -> Record | None:
 
 
 @dataclass(frozen=True)
-class Contents:
-    """What a journal holds: rounds in order, the length in bytes of what is sound, and what is wrong after it."""
+class JournalContents:
+    """The contents of a journal.
+
+    Attributes
+    ----------
+    rounds : list of dict
+        The records of the rounds, in order.
+    sound : int
+        The length in bytes of the part that is not damaged.
+    damage : str, optional
+        What is wrong after that part.
+    """
 
     rounds: list[Record]
     sound: int
     damage: str | None = None
 
 
-def contents(path: Path, key: Record) -> Contents:
-    """Every sound round of a journal; a journal of another cell is refused."""
+def read_journal(path: Path, key: Record) -> JournalContents:
+    """Read every intact round of a journal. A journal of another cell is refused."""
     try:
         lines = path.read_bytes().splitlines(keepends=True)
     except FileNotFoundError:
-        return Contents([], 0)
+        return JournalContents([], 0)
     rounds: list[Record] = []
     sound = 0
     for number, line in enumerate(lines):
         record = record_of(line)
         if record is None or (number > 0 and record.get("round") != number - 1):
             lost = len(lines) - number
-            return Contents(rounds, sound, f"line {number + 1} is damaged: {lost} record(s) from there are redone")
+            return JournalContents(
+                rounds, sound, f"line {number + 1} is damaged: {lost} record(s) from there are redone"
+            )
         if number == 0:
             _refuse_other(path, record, key)
         else:
             rounds.append(record)
         sound += len(line)
-    return Contents(rounds, sound)
+    return JournalContents(rounds, sound)
 
 
 def _refuse_other(path: Path, record: Record, key: Record) -> None:
@@ -90,15 +104,25 @@ def _refuse_other(path: Path, record: Record, key: Record) -> None:
 
 
 class Journal:
-    """An open journal: `rounds` are those found, `damage` what was cut off, `append` adds one for good."""
+    """An open journal. `rounds` are the stored records, `damage` says what was cut off.
 
-    def __init__(self, file: BufferedRandom, path: Path, found: Contents) -> None:
+    Parameters
+    ----------
+    file : io.BufferedRandom
+        The open file.
+    path : Path
+        Its path.
+    stored : JournalContents
+        What it holds.
+    """
+
+    def __init__(self, file: BufferedRandom, path: Path, stored: JournalContents) -> None:
         self._file, self._path = file, path
-        self.rounds, self.damage = found.rounds, found.damage
+        self.rounds, self.damage = stored.rounds, stored.damage
 
     def append(self, record: Record) -> None:
-        """Write, flush and sync; if that fails, nothing of the record is left behind."""
-        with writing(self._path):
+        """Write a record to the disk. If that fails, nothing of the record remains."""
+        with write_errors(self._path):
             self._write(line_of(record))
         self.rounds.append(record)
 
@@ -118,41 +142,26 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 @contextmanager
-def opened(path: Path, key: Record) -> Iterator[Journal]:
-    """The journal of a cell, locked: a worker left over from a killed run is waited for, never written over."""
-    with writing(path):
+def open_journal(path: Path, key: Record) -> Iterator[Journal]:
+    """Open the journal of a cell, and lock it. If a worker of a killed run still has it, this waits."""
+    with write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         file = open(path, "a+b")  # noqa: SIM115
-    with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        found = contents(path, key)
-        with writing(path):
-            if found.damage is not None:
-                file.truncate(found.sound)
-            journal = Journal(file, path, found)
-            if found.sound == 0:
+    with file, locking(file):
+        stored = read_journal(path, key)
+        with write_errors(path):
+            if stored.damage is not None:
+                file.truncate(stored.sound)
+            journal = Journal(file, path, stored)
+            if stored.sound == 0:
                 journal._write(line_of({"key": key}))
-                sync_folder(path.parent)
+                sync(path.parent)
         yield journal
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """A file that is either the earlier one or all of the new one."""
-    with writing(path):
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that readers see either the earlier file or all of the new one."""
+    with write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(path.name + ".part")
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-        sync_folder(path.parent)
+        with drafted(path, durable=True) as draft:
+            draft.write_bytes(data)

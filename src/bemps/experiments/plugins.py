@@ -1,4 +1,4 @@
-"""Strategies of the user's own: a Python file whose public functions of a `Context` join the table by their names."""
+"""Plugins: a Python file whose public functions of a `Context` are strategies, by their names."""
 
 import hashlib
 import importlib.util
@@ -9,43 +9,43 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from bemps.acquisition.strategy_registry import Strategy, StrategyEntry, find_strategy, strategies
 from bemps.errors import InputError
-from bemps.strategies import Entry, Strategy, find, strategies
 
 
 @cache
-def load(path: str) -> dict[str, Strategy]:
-    """The strategies of a file by name."""
+def plugin_strategies(path: str) -> dict[str, Strategy]:
+    """Load the strategies of a file, by name."""
     module = _module(Path(path))
-    found = {name: value for name, value in vars(module).items() if _is_strategy(name, value, module)}
-    if not found:
+    functions = {name: value for name, value in vars(module).items() if _is_strategy(name, value, module)}
+    if not functions:
         raise InputError(
             f"plugin {path}",
             expected="a public function whose first parameter is a bemps.Context",
             got="none",
             fix="Write: def mine(context: bemps.Context) -> bemps.Selection: ...",
         )
-    taken = sorted(found.keys() & strategies().keys())
+    taken = sorted(functions.keys() & strategies().keys())
     if taken:
         raise InputError(
             f"plugin {path}", expected="names that are free", got=", ".join(taken), fix="Rename the functions."
         )
-    return found
+    return functions
 
 
 def fingerprint(path: str) -> str:
-    """Of the file's bytes: results of another version of a plugin are another experiment."""
+    """A digest of the file. Another version of a plugin is another experiment."""
     return hashlib.blake2b(Path(path).read_bytes(), digest_size=8).hexdigest()
 
 
-def entry(name: str, plugin: str | None) -> Entry:
-    """The row of a strategy, the plugin's own or one of the table."""
-    return find(strategy(name, plugin))
+def strategy_entry(name: str, plugin: str | None) -> StrategyEntry:
+    """The row of a strategy, from the plugin or from the table."""
+    return find_strategy(strategy(name, plugin))
 
 
 def strategy(name: str, plugin: str | None) -> str | Strategy:
-    """What a learner takes for a name: the plugin's function, or the name."""
-    return load(plugin).get(name, name) if plugin is not None else name
+    """The strategy of a name, as a learner takes it: a function of the plugin, or the name."""
+    return plugin_strategies(plugin).get(name, name) if plugin is not None else name
 
 
 def _module(path: Path) -> ModuleType:

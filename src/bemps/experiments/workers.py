@@ -1,4 +1,4 @@
-"""Tasks side by side in processes of one thread each; a task that fails, or takes its process down, stops no other."""
+"""Tasks in parallel processes of one thread each. A task that fails, or ends its process, stops no other."""
 
 import os
 import signal
@@ -12,8 +12,9 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from bemps._processes import safe_path
-from bemps.experiments.failures import CannotWrite, Orphaned, needed
+from bemps._utils.child_processes import safe_path
+from bemps._utils.extras import optional_import
+from bemps.experiments.run_errors import CannotWrite, Orphaned
 
 THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB_MAXIMUM")
 DIED = "The worker process died, twice: it was killed, or memory ran out. Use fewer --jobs or a smaller --max-pool."
@@ -23,7 +24,17 @@ _parent: list[int] = []  # in a worker: the process that started it
 
 @dataclass(frozen=True)
 class Task:
-    """`work(*arguments)` returns sentences for the user; `key` names the task in reports."""
+    """A task: `work(*arguments)`, which returns notes for the user.
+
+    Attributes
+    ----------
+    key : dict of str to object
+        The name of the task in reports.
+    work : callable
+        The function.
+    arguments : tuple
+        Its arguments.
+    """
 
     key: dict[str, Any]
     work: Callable[..., list[str]]
@@ -31,44 +42,54 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Done:
-    """A task that is over: what it told, and the traceback if it failed."""
+class TaskOutcome:
+    """The outcome of a task.
+
+    Attributes
+    ----------
+    task : Task
+        The task.
+    notes : list of str
+        Its notes for the user.
+    failure : str, optional
+        The traceback, if it failed.
+    """
 
     task: Task
-    told: list[str]
+    notes: list[str]
     failure: str | None = None
 
 
 @runtime_checkable
 class Executor(Protocol):
-    """Who runs tasks elsewhere, for instance `bemps.distributed.RayCells`."""
+    """An object that runs tasks, for instance `bemps.distributed.RayCells`."""
 
-    def run(self, tasks: Sequence[Task]) -> Generator[Done, None, None]:
-        """Each task as it is done; a task that fails stops no other. Close it to end what is under way."""
+    def run(self, tasks: Sequence[Task]) -> Generator[TaskOutcome, None, None]:
+        """Yield the outcome of each task. A task that fails stops no other. Closing the generator ends the tasks."""
         ...
 
 
-def run_tasks(tasks: Sequence[Task], jobs: int | Executor) -> Generator[Done, None, None]:
-    """Each task as it is done; one job runs here, in this process. Close it to end the workers."""
+def run_tasks(tasks: Sequence[Task], jobs: int | Executor) -> Generator[TaskOutcome, None, None]:
+    """Yield the outcome of each task. One job runs in this process. Closing the generator ends the workers."""
     if isinstance(jobs, Executor):
         return jobs.run(tasks)
     if jobs == 1 or not tasks:
-        return (attempted(task) for task in tasks)
+        return (run_task(task) for task in tasks)
     return _in_processes(list(tasks), jobs)
 
 
-def attempted(task: Task) -> Done:
-    """Run a task; whatever it raises is its own failure, unless nothing can be written any more."""
+def run_task(task: Task) -> TaskOutcome:
+    """Run a task. An exception is its failure, unless nothing can be written any more."""
     try:
-        return Done(task, task.work(*task.arguments))
+        return TaskOutcome(task, task.work(*task.arguments))
     except (CannotWrite, Orphaned):
         raise
     except Exception:  # noqa: BLE001  reported at the end of the run, with its traceback
-        return Done(task, [], traceback.format_exc())
+        return TaskOutcome(task, [], traceback.format_exc())
 
 
 def check_parent() -> None:
-    """A worker whose run was killed ends instead of writing on."""
+    """End a worker whose run was killed, before it writes."""
     if _parent and os.getppid() != _parent[0]:
         raise Orphaned("The run that started this worker has ended.")
 
@@ -87,7 +108,7 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _in_processes(left: list[Task], jobs: int) -> Generator[Done, None, None]:
+def _in_processes(left: list[Task], jobs: int) -> Generator[TaskOutcome, None, None]:
     """A process that dies takes the pool with it: what was under way is tried again alone, one at a time."""
     with safe_path():  # of the workers, and of the process that clears up after them
         while left:
@@ -95,23 +116,23 @@ def _in_processes(left: list[Task], jobs: int) -> Generator[Done, None, None]:
             for suspect in suspects:
                 died, _ = yield from _pooled([suspect], 1)
                 if died:
-                    yield Done(suspect, [], DIED)
+                    yield TaskOutcome(suspect, [], DIED)
 
 
-def _pooled(tasks: list[Task], jobs: int) -> Generator[Done, None, tuple[list[Task], list[Task]]]:
+def _pooled(tasks: list[Task], jobs: int) -> Generator[TaskOutcome, None, tuple[list[Task], list[Task]]]:
     """Runs tasks in one pool; returns those under way when it broke, and those not begun."""
-    loky = needed("joblib.externals.loky", "running cells in parallel")
+    loky = optional_import("joblib.externals.loky", "experiments", "running cells in parallel")
     pool = loky.ProcessPoolExecutor(
         min(jobs, len(tasks)),
         env={f"{name}_NUM_THREADS": "1" for name in THREADS},
         initializer=_begin,
         initargs=(os.getpid(),),
     )
-    waiting, running = deque(tasks), dict[Future[Done], Task]()
+    waiting, running = deque(tasks), dict[Future[TaskOutcome], Task]()
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                running[pool.submit(attempted, waiting[0])] = waiting[0]
+                running[pool.submit(run_task, waiting[0])] = waiting[0]
                 waiting.popleft()
             ready, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in ready:

@@ -1,7 +1,7 @@
-r"""What the members would be worth after a batch is labelled: label configurations y_S and their posteriors.
+r"""The posterior of the members after a batch is labelled: label configurations y_S and their posteriors.
 
-E members, C configurations, K classes. For every y_S kept: its probability, and r[c,e] = p(theta_e | L, y_S). All
-configurations are kept while they number at most `samples`; beyond, that many are drawn from q(y_S).
+E members, C configurations, K classes. Each y_S has a probability and r[c,e] = p(theta_e | L, y_S). All
+configurations are used while there are at most `samples`. Of more, `samples` are drawn from q(y_S).
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,17 @@ from bemps.types import Array
 
 @dataclass(frozen=True, eq=False)
 class Configurations:
-    """posteriors (C, E), chances (C,) of each configuration, summing to one; `exact` while none was left out."""
+    """Label configurations of a batch.
+
+    Attributes
+    ----------
+    posteriors : array of float (C, E)
+        The posterior of the members after each configuration.
+    chances : array of float (C,)
+        The probability of each configuration. They sum to one.
+    exact : bool
+        Whether no configuration is left out.
+    """
 
     posteriors: Float[Array, "C E"]
     chances: Float[Array, " C"]
@@ -22,18 +32,34 @@ class Configurations:
 
     @classmethod
     def before_any_label(cls, weights: Float[Array, " E"]) -> "Configurations":
+        """The empty configuration: the prior weights."""
         return cls(weights[None, :], np.ones(1))
 
     def with_item(self, probs: Float[Array, "E K"], samples: int, rng: np.random.Generator) -> "Configurations":
-        """Each configuration extended by every label of one more item."""
+        """Extend each configuration by every label of one more item.
+
+        Parameters
+        ----------
+        probs : array of float (E, K)
+            Probabilities of the item.
+        samples : int
+            The largest number of configurations. Of more, so many are drawn.
+        rng : numpy.random.Generator
+            Random numbers of the draws.
+
+        Returns
+        -------
+        Configurations
+            The extended configurations.
+        """
         joint = self.posteriors[:, None, :] * probs.T.astype(np.float64)  # (C, K, E)
         label_chance = joint.sum(-1)  # (C, K)
         chances = self.chances[:, None] * label_chance
         if self.exact and chances.size <= samples:
             return self._normalised(joint.reshape(-1, joint.shape[-1]), chances.ravel(), exact=True)
         if self.exact:
-            chosen = _systematic(chances.ravel(), samples, rng)
-            picked = joint.reshape(-1, joint.shape[-1])[chosen]
+            drawn = _systematic(chances.ravel(), samples, rng)
+            picked = joint.reshape(-1, joint.shape[-1])[drawn]
         else:
             cumulative = np.cumsum(label_chance, axis=1)
             uniform = rng.random(len(joint)) * cumulative[:, -1]
@@ -51,5 +77,5 @@ class Configurations:
 def _systematic(chances: Float[Array, " C"], samples: int, rng: np.random.Generator) -> Array:
     """`samples` draws with these chances, evenly spread: less noise than independent ones."""
     cumulative = np.cumsum(chances)
-    at = (np.arange(samples) + rng.random()) / samples * cumulative[-1]
-    return np.searchsorted(cumulative, at, side="right").clip(max=len(chances) - 1)
+    positions = (np.arange(samples) + rng.random()) / samples * cumulative[-1]
+    return np.searchsorted(cumulative, positions, side="right").clip(max=len(chances) - 1)

@@ -1,4 +1,4 @@
-r"""The gain of a whole batch under the Brier score: Eq (DQS) with x a batch S, as the paper says it also holds.
+r"""The gain of a whole batch under the Brier score: Eq (DQS) with x a batch S, which the paper allows.
 
     joint(S) = sum_{e<f} w_e w_f mean_m d_ef (1 - E_{y_S ~ q}[rho_e rho_f]),   rho_e = prod_i p_e(y_i|x_i) / q(y_S)
              = E_{y_S ~ q} |R^T r(y_S)|^2,       r_e(y_S) = w_e rho_e = p(theta_e | L, y_S),   R R^T = Gamma
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from bemps import checks
 from bemps.errors import InputError
+from bemps.gain import ranking
 from bemps.gain.configurations import Configurations
 from bemps.gain.quadratic import member_form, square_root
 from bemps.limits import current_limits, map_blocks, slices
@@ -27,19 +28,42 @@ def joint_gain(
     samples: int = 10_000,
     seed: Seed = 0,
 ) -> float:
-    """Expected gain in the Brier score from labelling all of `indices`; exact while K^|S| <= samples.
+    """The expected gain in the Brier score from labelling a whole batch.
 
-    Beyond, label configurations are drawn, and what comes out above the remaining gain is cut there.
+    Parameters
+    ----------
+    probs : array_like (E, N, K)
+        Probabilities of E members, N candidates and K classes.
+    indices : array_like (B,)
+        Positions of the batch in `probs`, all different.
+    estimation : array_like (E, M, K), optional
+        Probabilities at the estimation pool. The default is the candidates.
+    weights : array_like (E,), optional
+        Weights of the members. The default is uniform.
+    samples : int
+        The gain is exact while K^B <= samples. For larger batches so many label configurations are drawn.
+    seed : int or numpy.random.Generator
+        Seed of the draws.
+
+    Returns
+    -------
+    float
+        The joint gain, at most the remaining gain.
+
+    Raises
+    ------
+    InputError
+        An argument is not valid.
     """
     candidates = checks.probabilities(probs)
     points = candidates if estimation is None else checks.probabilities(estimation, "estimation")
     checks.same_members_and_classes(candidates, points, "estimation")
     w, (candidates, points) = checks.weighted_members(weights, candidates, points)
     batch = _positions(indices, candidates.shape[1])
-    state = after_labelling(candidates, batch, w, checks.whole(samples, "samples", 1), checks.generator(seed))
-    half = brier_half(points, w)
-    image = (state.posteriors - w) @ half.T  # R^T w = 0: the w only keeps small differences exact
-    remaining = w @ (half * half).sum(0)
+    state = after_labelling(candidates, batch, w, checks.integer(samples, "samples", 1), checks.generator(seed))
+    form_root = brier_form_root(points, w)
+    image = (state.posteriors - w) @ form_root.T  # R^T w = 0: the w only keeps small differences exact
+    remaining = w @ (form_root * form_root).sum(0)
     return float(min(state.chances @ (image * image).sum(1), remaining))
 
 
@@ -52,7 +76,28 @@ def joint_gain_at(
     samples: int,
     rng: np.random.Generator,
 ) -> Float[Array, " M"]:
-    """E_{y_S} |sum_e r_e(y_S) (p_e(x') - q(x'))|^2 at every estimation point; `joint_gain` is its mean."""
+    """The joint gain of a batch at every estimation point: E_{y_S} |sum_e r_e(y_S) (p_e(x') - q(x'))|^2.
+
+    Parameters
+    ----------
+    probs : array of float (E, N, K)
+        Probabilities of the members for the candidates.
+    batch : array of int (B,)
+        Positions of the batch.
+    points : array of float (E, M, K)
+        Probabilities of the members for the estimation pool.
+    weights : array of float (E,)
+        Weights of the members.
+    samples : int
+        The largest number of label configurations.
+    rng : numpy.random.Generator
+        Random numbers of sampled configurations.
+
+    Returns
+    -------
+    array of float (M,)
+        A gain for each point. Their mean is `joint_gain`.
+    """
     state = after_labelling(probs, batch, weights, samples, rng)
     E, M, K = points.shape
     exact = points.astype(np.float64)
@@ -73,15 +118,34 @@ def after_labelling(
     samples: int,
     rng: np.random.Generator,
 ) -> Configurations:
-    """Label configurations of a batch and the posterior after each."""
+    """The label configurations of a batch, and the posterior after each.
+
+    Parameters
+    ----------
+    probs : array of float (E, N, K)
+        Probabilities of the members for the candidates.
+    batch : array of int (B,)
+        Positions of the batch.
+    weights : array of float (E,)
+        Weights of the members.
+    samples : int
+        The largest number of configurations.
+    rng : numpy.random.Generator
+        Random numbers of sampled configurations.
+
+    Returns
+    -------
+    Configurations
+        The configurations.
+    """
     state = Configurations.before_any_label(weights)
     for index in batch:
         state = state.with_item(probs[:, index], samples, rng)
     return state
 
 
-def brier_half(points: Float[Array, "E M K"], weights: Float[Array, " E"]) -> Float[Array, "R E"]:
-    """R^T of the Brier score, all estimation points alike."""
+def brier_form_root(points: Float[Array, "E M K"], weights: Float[Array, " E"]) -> Float[Array, "R E"]:
+    """R^T with R R^T = Gamma, for the Brier score and equal weights of the estimation points."""
     M, K = points.shape[1:]
     return square_root(member_form(points, np.eye(K), weights, np.full(M, 1 / M)))
 
@@ -89,21 +153,44 @@ def brier_half(points: Float[Array, "E M K"], weights: Float[Array, " E"]) -> Fl
 def joint_greedy(
     probs: Float[Array, "E N K"],
     n: int,
-    half: Float[Array, "R E"],
+    form_root: Float[Array, "R E"],
     weights: Float[Array, " E"],
     *,
     samples: int,
     rng: np.random.Generator,
 ) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
-    """Pick after pick, the item that raises the joint gain most; also the increments."""
+    """Choose items greedily, each the one that raises the joint gain most.
+
+    Parameters
+    ----------
+    probs : array of float (E, N, K)
+        Probabilities of the members for the candidates.
+    n : int
+        Size of the batch.
+    form_root : array of float (R, E)
+        R^T with R R^T = Gamma, as `brier_form_root` computes it.
+    weights : array of float (E,)
+        Weights of the members.
+    samples : int
+        The largest number of label configurations.
+    rng : numpy.random.Generator
+        Random numbers of sampled configurations.
+
+    Returns
+    -------
+    picks : array of int (n,)
+        Positions of the batch.
+    increments : array of float (n,)
+        How much each pick raises the joint gain.
+    """
     N = probs.shape[1]
     exact = probs.astype(np.float64)
     state = Configurations.before_any_label(weights)
     free = np.ones(N, bool)
     picks, values = [], []
     for _ in range(n):
-        gain = np.where(free, _with_one_more(exact, state, half), -np.inf)
-        best = int(gain.argmax())
+        gain = np.where(free, _with_one_more(exact, state, form_root), -np.inf)
+        best = ranking.first_largest(gain)
         picks.append(best)
         values.append(float(gain[best]))
         free[best] = False
@@ -112,12 +199,12 @@ def joint_greedy(
 
 
 def _with_one_more(
-    probs: Float[Array, "E N K"], state: Configurations, half: Float[Array, "R E"]
+    probs: Float[Array, "E N K"], state: Configurations, form_root: Float[Array, "R E"]
 ) -> Float[Array, " N"]:
     """Joint gain of the batch so far with each candidate: sum_c chance_c sum_y |R^T (r_c o p_y)|^2 / (r_c . p_y)."""
     E, N, K = probs.shape
-    R, C = len(half), len(state.chances)
-    forms = np.concatenate([half, np.ones((1, E))])  # the last row gives r_c . p_y
+    R, C = len(form_root), len(state.chances)
+    forms = np.concatenate([form_root, np.ones((1, E))])  # the last row gives r_c . p_y
     stacked = (state.posteriors[:, None, :] * forms).reshape(C * (R + 1), E)
     step = max(1, min(current_limits().memory // current_limits().threads, 2**22) // (8 * C * (R + 2) * K))
 

@@ -8,7 +8,7 @@ Accuracy. The error of phi in floating point is about eps |t| where phi itself i
 - blocks where every |t| is small (a bound from norms, no pass over t) use the series of phi: exact and faster;
 - float32 is used only where the largest gain is large against that error, else float64 (`_float32_is_enough`);
 - 1 + t is never formed before the logarithm.
-t >= -1 in exact arithmetic, with equality where a label is impossible afterwards: such t are held just above -1.
+t >= -1 in exact arithmetic, with equality where a label is impossible afterwards: such t are set just above -1.
 """
 
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Float, Int
 
-from bemps.gain.posterior import mean_prediction, phi_series, ratio_to_mean
+from bemps.gain.member_posterior import mean_prediction, phi_series, ratio_to_mean
 from bemps.limits import current_limits, slices
 from bemps.types import Array
 
@@ -27,7 +27,7 @@ SERIES_BELOW = 2.0**-7
 
 @dataclass(frozen=True, eq=False)
 class _Points:
-    """One side of the matrix product: ratios a, class probabilities q, and what bounds t."""
+    """One side of the matrix product: ratios a, class probabilities q, and the norms that bound t."""
 
     ratios: Float[Array, "n K E"]
     mean: Float[Array, "n K"]
@@ -35,7 +35,7 @@ class _Points:
     least: Float[Array, " n"]  # min_{e,y} (1 + a), so that 1 + t >= least
 
     @classmethod
-    def of(cls, probs: Float[Array, "E n K"], weights: Float[Array, " E"]) -> "_Points":
+    def from_probs(cls, probs: Float[Array, "E n K"], weights: Float[Array, " E"]) -> "_Points":
         exact = probs.astype(np.float64, copy=False)
         mean = mean_prediction(exact, weights)
         a = np.ascontiguousarray(ratio_to_mean(exact, mean).transpose(1, 2, 0))
@@ -56,9 +56,22 @@ class _Column:
 
 @dataclass(eq=False)
 class LogKernel:
-    """Rows of the CoreLog matrix. `reverse` turns KL(after || before) into KL(before || after).
+    """Rows of the CoreLog matrix.
 
-    `single`: whether float32 is enough; found out if None. Parts of one pool must agree on it.
+    Attributes
+    ----------
+    probs : array of float (E, N, K)
+        Probabilities of the members for the candidates.
+    estimation : array of float (E, M, K)
+        Probabilities of the members for the estimation pool.
+    weights : array of float (E,)
+        Weights of the members.
+    reverse : bool
+        Whether to compute KL(before || after) instead of KL(after || before).
+    single : bool, optional
+        Whether float32 is enough. None: the data decide. Parts of one pool must agree on it.
+    dtype : numpy.dtype
+        The type of the gains.
     """
 
     probs: Float[Array, "E N K"]
@@ -70,26 +83,28 @@ class LogKernel:
 
     def __post_init__(self) -> None:
         self.dtype = self.probs.dtype
-        there = _Points.of(self.estimation, self.weights)
+        points = _Points.from_probs(self.estimation, self.weights)
         single = self.single
         if single is None:
             single = np.result_type(self.probs, self.estimation) == np.float32 and _float32_is_enough(
-                strongest(self.probs, self.weights)[1], there, self.weights
+                strongest_candidate(self.probs, self.weights)[1], points, self.weights
             )
-        self._work = np.dtype(np.float32 if single else np.float64)
-        self._columns = [self._column(there, part) for part in self._column_blocks()]
+        self._work_dtype = np.dtype(np.float32 if single else np.float64)
+        self._columns = [self._column(points, part) for part in self._column_blocks()]
 
     @property
     def N(self) -> int:
+        """The number of candidates."""
         return self.probs.shape[1]
 
     @property
     def M(self) -> int:
+        """The number of estimation points."""
         return self.estimation.shape[1]
 
     @property
     def block_rows(self) -> int:
-        """Many cache blocks in one call: the candidates' own side is prepared once for all of them."""
+        """The number of rows of one call: many cache blocks, since the candidates are prepared once for all of them."""
         bounds = current_limits()
         per_row = 8 * (self.M + 6 * self.probs.shape[0] * self.probs.shape[2])
         return max(1, min(2_048, bounds.memory // bounds.threads // per_row, -(-self.N // bounds.threads)))
@@ -97,32 +112,32 @@ class LogKernel:
     def _column_blocks(self) -> list[slice]:
         """Estimation points in blocks, so that a block of t with a few rows fits the cache whatever M is."""
         K = self.probs.shape[2]
-        width = max(1, BLOCK_BYTES // (self._work.itemsize * K * K * 4))
+        width = max(1, BLOCK_BYTES // (self._work_dtype.itemsize * K * K * 4))
         count = -(-self.M // width)
         edges = np.linspace(0, self.M, count + 1).astype(int)
         return [slice(int(i), int(j)) for i, j in pairwise(edges)]
 
-    def _column(self, there: _Points, part: slice) -> _Column:
-        a = there.ratios[part]  # (m, K, E)
-        right = np.ascontiguousarray(a.transpose(2, 1, 0)).reshape(a.shape[2], -1).astype(self._work)
-        mean = np.ascontiguousarray(there.mean[part].T).astype(self._work)
-        return _Column(part, right, mean, float(there.norm[part].max()), float(there.least[part].min()))
+    def _column(self, points: _Points, part: slice) -> _Column:
+        a = points.ratios[part]  # (m, K, E)
+        right = np.ascontiguousarray(a.transpose(2, 1, 0)).reshape(a.shape[2], -1).astype(self._work_dtype)
+        mean = np.ascontiguousarray(points.mean[part].T).astype(self._work_dtype)
+        return _Column(part, right, mean, float(points.norm[part].max()), float(points.least[part].min()))
 
     def __call__(self, candidates: Int[Array, " n"]) -> Float[Array, "n M"]:
-        here = _Points.of(self.probs[:, candidates], self.weights)
-        n, K, E = here.ratios.shape
-        left = (here.ratios * self.weights).astype(self._work)
-        mean = here.mean.astype(self._work)[:, None, :]  # (n, 1, K)
-        out = np.empty((n, self.M), self._work)
+        items = _Points.from_probs(self.probs[:, candidates], self.weights)
+        n, K, E = items.ratios.shape
+        left = (items.ratios * self.weights).astype(self._work_dtype)
+        mean = items.mean.astype(self._work_dtype)[:, None, :]  # (n, 1, K)
+        out = np.empty((n, self.M), self._work_dtype)
         for column in self._columns:
             width = column.right.shape[1]  # K*m
-            step = max(1, BLOCK_BYTES // (self._work.itemsize * K * width))
-            scratch = np.empty((2, step * K * width), self._work)
+            step = max(1, BLOCK_BYTES // (self._work_dtype.itemsize * K * width))
+            scratch = np.empty((2, step * K * width), self._work_dtype)
             for rows in slices(n, step):
                 size = (rows.stop - rows.start) * K
                 t, spare = scratch[:, : size * width].reshape(2, size, width)
                 np.matmul(left[rows].reshape(size, E), column.right, out=t)
-                bound, least = float(here.norm[rows].max()) * column.norm, float(here.least[rows].min())
+                bound, least = float(items.norm[rows].max()) * column.norm, float(items.least[rows].min())
                 terms = self._terms(t, spare, bound, max(least, column.least)).reshape(-1, K, width)
                 summed = (mean[rows] @ terms).reshape(-1, *column.mean.shape)  # over y: (rows, K, m)
                 summed *= column.mean
@@ -139,7 +154,7 @@ class LogKernel:
         if bound < SERIES_BELOW:
             return _reverse_series(t) if self.reverse else phi_series(t)
         if least < 1e-4:
-            np.maximum(t, np.nextafter(self._work.type(-1), self._work.type(0)), out=t)
+            np.maximum(t, np.nextafter(self._work_dtype.type(-1), self._work_dtype.type(0)), out=t)
         np.log1p(t, out=spare)
         if self.reverse:
             return np.negative(spare, out=spare)
@@ -156,11 +171,26 @@ def _reverse_series(t: Float[Array, "r c"]) -> Float[Array, "r c"]:
 def float32_is_enough(
     moment: Float[Array, "E E"] | None, estimation: Float[Array, "E M K"], weights: Float[Array, " E"]
 ) -> bool:
-    """Is the largest gain large against the float32 error of a gain? `moment` is that of the strongest candidate."""
-    return _float32_is_enough(moment, _Points.of(estimation, weights), weights)
+    """Whether the largest gain is large against the error of float32.
+
+    Parameters
+    ----------
+    moment : array of float (E, E) or None
+        The second moment of the strongest candidate (`strongest_candidate`).
+    estimation : array of float (E, M, K)
+        Probabilities of the members for the estimation pool.
+    weights : array of float (E,)
+        Weights of the members.
+
+    Returns
+    -------
+    bool
+        Whether float32 is enough.
+    """
+    return _float32_is_enough(moment, _Points.from_probs(estimation, weights), weights)
 
 
-def _float32_is_enough(moment: Float[Array, "E E"] | None, there: _Points, weights: Float[Array, " E"]) -> bool:
+def _float32_is_enough(moment: Float[Array, "E E"] | None, points: _Points, weights: Float[Array, " E"]) -> bool:
     """The error is about eps sqrt(V) with V = sum q q' t^2, and the largest gain is about max V / 2.
 
     Relative to it the error stays under 1e-5 while sqrt(max V) > 0.03. V[n,m] = sum_ef w_e w_f r_ef[n] r_ef[m] with
@@ -168,21 +198,23 @@ def _float32_is_enough(moment: Float[Array, "E E"] | None, there: _Points, weigh
     """
     if moment is None:
         return True  # members agree everywhere: every gain is exactly zero
-    rotated = there.ratios @ (moment * np.outer(weights, weights))  # (M, K, E)
-    V = np.einsum("mk,mke,mke->m", there.mean, rotated, there.ratios)
+    rotated = points.ratios @ (moment * np.outer(weights, weights))  # (M, K, E)
+    V = np.einsum("mk,mke,mke->m", points.mean, rotated, points.ratios)
     return bool(np.sqrt(max(V.max(), 0.0)) > 0.03)
 
 
-def strongest(probs: Float[Array, "E N K"], weights: Float[Array, " E"]) -> tuple[float, Float[Array, "E E"] | None]:
-    """The largest sum_e w_e r_ee of a candidate, and its r; 0 and None where members agree everywhere."""
+def strongest_candidate(
+    probs: Float[Array, "E N K"], weights: Float[Array, " E"]
+) -> tuple[float, Float[Array, "E E"] | None]:
+    """The largest sum_e w_e r_ee of a candidate, and its r; 0 and None if members agree everywhere."""
     best, moment = 0.0, None
     E, N, K = probs.shape
     for block in slices(N, min(current_limits().memory // (64 * E * K), 65_536)):
-        here = _Points.of(probs[:, block], weights)
-        size = np.einsum("nk,nke,e->n", here.mean, here.ratios**2, weights)
+        points = _Points.from_probs(probs[:, block], weights)
+        size = np.einsum("nk,nke,e->n", points.mean, points.ratios**2, weights)
         top = int(size.argmax())
         if size[top] > best:
-            best, moment = float(size[top]), _second_moment(here, top)
+            best, moment = float(size[top]), _second_moment(points, top)
     return best, moment
 
 

@@ -25,8 +25,8 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int
 
-from bemps.gain.blocked import BlockedGain
-from bemps.gain.posterior import mean_prediction, ratio_to_mean
+from bemps.gain.general import BlockedGain
+from bemps.gain.member_posterior import mean_prediction, ratio_to_mean
 from bemps.limits import current_limits, map_blocks, slices
 from bemps.types import Array
 
@@ -40,14 +40,47 @@ def quadratic_gain(
     weights: Float[Array, " E"],
     estimation_weights: Float[Array, " M"],
 ) -> "QuadraticGain | ManyMembersGain":
-    """The factorised form where it is the smaller one."""
+    """The gain of a quadratic score: factorised, or by rows if there are more pairs of members than points.
+
+    Parameters
+    ----------
+    probs : array of float (E, N, K)
+        Probabilities of the members for the candidates.
+    estimation : array of float (E, M, K)
+        Probabilities of the members for the estimation pool.
+    root : array of float (R, K)
+        The matrix F of the score.
+    weights : array of float (E,)
+        Weights of the members.
+    estimation_weights : array of float (M,)
+        Weights of the estimation points.
+
+    Returns
+    -------
+    QuadraticGain or ManyMembersGain
+        The gain.
+    """
     E, M = estimation.shape[:2]
     kind = QuadraticGain if E * (E - 1) // 2 < M else ManyMembersGain
     return kind(probs, estimation, root, weights, estimation_weights)
 
 
 class QuadraticGain:
-    """Expected gain of every candidate for a quadratic score, factorised over pairs of members."""
+    """Expected gain of every candidate for a quadratic score, factorised over pairs of members.
+
+    Parameters
+    ----------
+    probs : array of float (E, N, K)
+        Probabilities of the members for the candidates.
+    estimation : array of float (E, M, K)
+        Probabilities of the members for the estimation pool.
+    root : array of float (R, K)
+        The matrix F of the score.
+    weights : array of float (E,)
+        Weights of the members.
+    estimation_weights : array of float (M,)
+        Weights of the estimation points.
+    """
 
     def __init__(
         self,
@@ -79,17 +112,34 @@ class QuadraticGain:
         return self._blocks(lambda b: np.linalg.norm(b @ factor.T, axis=1))
 
     def matrix(self) -> Float[Array, "N M"]:
-        """DeltaQ(x|L,x') for every candidate and estimation point, in the dtype of probs."""
+        """DeltaQ(x|L,x') for every candidate and estimation point.
+
+        Returns
+        -------
+        array of float (N, M)
+            The gains, in the dtype of the probabilities.
+        """
         d = self._distances(slice(None))
         return self._blocks(lambda b: np.maximum(b @ d.T, 0.0), self._probs.dtype)
 
     @cached_property
     def vectors(self) -> Float[Array, "N D"]:
-        """Rows with the pairwise distances of the rows of `matrix()`, in P dimensions."""
+        """Vectors with the pairwise distances of the rows of `matrix()`, in P dimensions."""
         return self.rows(np.arange(self._probs.shape[1]))
 
     def rows(self, indices: Int[Array, " n"]) -> Float[Array, "n D"]:
-        """The rows of `vectors` for some candidates."""
+        """The vectors of some candidates.
+
+        Parameters
+        ----------
+        indices : array of int (n,)
+            Positions of the candidates.
+
+        Returns
+        -------
+        array of float (n, D)
+            Rows of `vectors`.
+        """
         return self._blocks(lambda b: b @ self.factor.T, candidates=indices)
 
     @cached_property
@@ -141,17 +191,23 @@ class QuadraticGain:
     ) -> Array:
         """A function of b for all candidates (or some), block by block."""
         E, N, K = self._probs.shape
-        chosen = np.arange(N) if candidates is None else candidates
+        indices = np.arange(N) if candidates is None else candidates
         step = current_limits().memory // (8 * current_limits().threads * (len(self._pairs[0]) + 4 * E * K) * 4 + 1)
-        blocks = slices(len(chosen), min(step, 65_536))
+        blocks = slices(len(indices), min(step, 65_536))
         parts = map_blocks(
-            lambda s: of_responses(self._responses(chosen[s])).astype(dtype or np.float64, copy=False), blocks
+            lambda s: of_responses(self._responses(indices[s])).astype(dtype or np.float64, copy=False), blocks
         )
         return np.concatenate(parts)
 
 
 class ManyMembersGain(BlockedGain):
-    """Expected gain for a quadratic score with more pairs of members than points: plain rows, but scores for free."""
+    """Expected gain for a quadratic score with more pairs of members than points. Scores need no rows.
+
+    Parameters
+    ----------
+    probs, estimation, root, weights, estimation_weights
+        As in `QuadraticGain`.
+    """
 
     def __init__(
         self,
@@ -173,7 +229,19 @@ class ManyMembersGain(BlockedGain):
 
 @dataclass(eq=False)
 class DirectKernel:
-    """Rows of the matrix of a quadratic score as they are defined."""
+    """Rows of the gain matrix of a quadratic score by their definition.
+
+    Attributes
+    ----------
+    probs : array of float (E, N, K)
+        Probabilities of the members for the candidates.
+    estimation : array of float (E, M, K)
+        Probabilities of the members for the estimation pool.
+    root : array of float (R, K)
+        The matrix F of the score.
+    weights : array of float (E,)
+        Weights of the members.
+    """
 
     probs: Float[Array, "E N K"]
     estimation: Float[Array, "E M K"]
@@ -187,18 +255,22 @@ class DirectKernel:
 
     @property
     def N(self) -> int:
+        """The number of candidates."""
         return self.probs.shape[1]
 
     @property
     def M(self) -> int:
+        """The number of estimation points."""
         return self.estimation.shape[1]
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
+        """The type of the gains."""
         return self.probs.dtype
 
     @property
     def block_rows(self) -> int:
+        """The number of rows that one block should have."""
         bounds = current_limits()
         per_row = 16 * self.probs.shape[2] * (self._deviations.shape[1] + 4 * len(self.probs))
         return max(1, min(bounds.memory // bounds.threads // 2, 2**23) // per_row)
@@ -224,15 +296,32 @@ def member_form(
     weights: Float[Array, " E"],
     estimation_weights: Float[Array, " M"],
 ) -> Float[Array, "E E"]:
-    """Gamma_ef = sum_m v_m <F (p_e - q), F (p_f - q)>: positive semi-definite, and Gamma w = 0."""
+    """Gamma_ef = sum_m v_m <F (p_e - q), F (p_f - q)>: positive semi-definite, and Gamma w = 0.
+
+    Parameters
+    ----------
+    estimation : array of float (E, M, K)
+        Probabilities of the members for the estimation pool.
+    root : array of float (R, K)
+        The matrix F of the score.
+    weights : array of float (E,)
+        Weights of the members.
+    estimation_weights : array of float (M,)
+        Weights of the estimation points.
+
+    Returns
+    -------
+    array of float (E, E)
+        Gamma.
+    """
     E, M, K = estimation.shape
     scale = np.sqrt(estimation_weights)[:, None]
-    plain = root.shape[0] == K and bool((root == np.eye(K)).all())
+    is_identity = root.shape[0] == K and bool((root == np.eye(K)).all())
 
     def part(block: slice) -> Float[Array, "E E"]:
         p = estimation[:, block].astype(np.float64)
         p -= mean_prediction(p, weights)
-        image = ((p if plain else p @ root.T) * scale[block]).reshape(E, -1)
+        image = ((p if is_identity else p @ root.T) * scale[block]).reshape(E, -1)
         return image @ image.T
 
     return np.sum(map_blocks(part, slices(M, _rows_in_memory(E, K))), axis=0)
@@ -241,7 +330,22 @@ def member_form(
 def quadratic_scores(
     probs: Float[Array, "E N K"], form: Float[Array, "E E"], weights: Float[Array, " E"]
 ) -> Float[Array, " N"]:
-    """sum_y |R^T (w o (p_y - q_y))|^2 / q_y with R R^T = form: what each candidate is expected to gain."""
+    """The expected gain of each candidate: sum_y |R^T (w o (p_y - q_y))|^2 / q_y with R R^T = form.
+
+    Parameters
+    ----------
+    probs : array of float (E, N, K)
+        Probabilities of the members for the candidates.
+    form : array of float (E, E)
+        Gamma of the estimation pool (`member_form`).
+    weights : array of float (E,)
+        Weights of the members.
+
+    Returns
+    -------
+    array of float (N,)
+        A gain for each candidate.
+    """
     E, N, K = probs.shape
     half = square_root(form) * weights  # (R, E)
 

@@ -1,34 +1,101 @@
-"""How a model fares on its own labels, each predicted by a fit that did not learn from it."""
+"""Cross-validation of a model on its own labels."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bemps.members.base import HasWeights, Items, Model, take
+from bemps.models.base import HasWeights, Items, Model, take
 from bemps.types import Array
 
 FOLDS = 5
+MOST_PREDICTIONS = 2_000  # they give a share to within one point; more fits would only take time
 
 
 def cross_validate(
-    model: Model, items: Items, codes: Int[Array, " L"], classes: Sequence[str], folds: int = FOLDS
-) -> tuple[Float[Array, " L"], Bool[Array, " L"]] | None:
-    """Confidence in the predicted class of every item, and whether it was right.
+    model: Model,
+    items: Items,
+    codes: Int[Array, " L"],
+    classes: Sequence[str],
+    *,
+    folds: int = FOLDS,
+    max_predictions: int = MOST_PREDICTIONS,
+) -> tuple[Float[Array, " n"], Bool[Array, " n"]] | None:
+    """Predict every labelled item by a fit that did not learn from it.
 
-    None where a fold leaves fewer than two classes to learn from. The model is fitted to parts of the items, so give
-    one that is not in use.
+    Parameters
+    ----------
+    model : Model
+        A model that is not in use: it is fitted to parts of the items.
+    items : Items
+        The labelled items.
+    codes : array of int (L,)
+        Codes of their classes.
+    classes : sequence of str
+        Names of the classes.
+    folds : int
+        The number of parts. Each is left out once.
+    max_predictions : int
+        After so many predictions no further part is left out.
+
+    Returns
+    -------
+    confidence : array of float (n,)
+        The probability of the predicted class of each item, in the order of the items.
+    right : array of bool (n,)
+        Whether each prediction is right. Both are None if a fold leaves fewer than two classes to learn from.
+    """
+    judged = cross_predict(model, items, codes, classes, folds=folds, max_predictions=max_predictions)
+    if judged is None:
+        return None
+    probs, predicted = judged
+    return probs[predicted].max(1), probs[predicted].argmax(1) == codes[predicted]
+
+
+def cross_predict(
+    model: Model,
+    items: Items,
+    codes: Int[Array, " L"],
+    classes: Sequence[str],
+    *,
+    folds: int = FOLDS,
+    max_predictions: int | None = None,
+) -> tuple[Float[Array, "L K"], Bool[Array, " L"]] | None:
+    """Predict labelled items by fits that did not learn from them.
+
+    Parameters
+    ----------
+    model : Model
+        A model that is not in use: it is fitted to parts of the items.
+    items : Items
+        The labelled items.
+    codes : array of int (L,)
+        Codes of their classes.
+    classes : sequence of str
+        Names of the classes.
+    folds : int
+        The number of parts. Each is left out once.
+    max_predictions : int, optional
+        After so many predictions no further part is left out. None predicts all items.
+
+    Returns
+    -------
+    probs : array of float (L, K)
+        The probability of every class of each item.
+    predicted : array of bool (L,)
+        Whether the item was predicted. Both are None if a fold leaves fewer than two classes to learn from.
     """
     fold = np.random.default_rng(0).permutation(len(codes)) % folds
-    confidence, right = np.zeros(len(codes)), np.zeros(len(codes), bool)
+    probs, predicted = np.zeros((len(codes), len(classes))), np.zeros(len(codes), bool)
     for part in range(folds):
         learn, rest = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
         if len(np.unique(codes[learn])) < 2:
             return None
         model.fit(take(items, learn), codes[learn], list(classes), np.random.default_rng(part))
-        probs = _mean_prediction(model, take(items, rest))
-        confidence[rest], right[rest] = probs.max(1), probs.argmax(1) == codes[rest]
-    return confidence, right
+        probs[rest], predicted[rest] = _mean_prediction(model, take(items, rest)), True
+        if max_predictions is not None and predicted.sum() >= max_predictions:
+            break
+    return probs, predicted
 
 
 def _mean_prediction(model: Model, items: Items) -> Float[Array, "n K"]:

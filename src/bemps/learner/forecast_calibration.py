@@ -1,20 +1,20 @@
-r"""What the next labels really bring, learnt from simulated projects instead of from the members' own opinion.
+r"""Forecasts of the improvement by the next labels, learnt from simulated projects.
 
 In one round of ROUND labels a score, measured on items that are never labelled, improves by
 
     d ~ N(kappa mu, sigma^2),   kappa ~ N(1, TAU^2) for a project,
     log mu = a . x,   log sigma = b . x,   x = (1, log(L / 100), log(c / 0.1), log(K / 6))
 
-L labels so far, c the share of predicted classes that changed in the last round, K classes. What the members expect of
-themselves (the joint gain) adds nothing to these, and goes without. The ends of an interval are quantiles of the
+L labels so far, c the share of predicted classes that changed in the last round, K classes. The joint gain that the
+members expect adds nothing to these, and is not used. The ends of an interval are quantiles of the
 standardised residuals, so that nine of ten rounds lie inside, whatever their distribution.
 
 The constants below were fitted, and the coverage on sets that were left out was measured, by
 
-    python experiments/forecasts.py simulate FOLDER && python experiments/forecast_fit.py table FOLDER
-    python experiments/forecast_fit.py fit
+    python studies/forecasts.py simulate FOLDER && python studies/forecast_fit.py table FOLDER
+    python studies/forecast_fit.py fit
 
-on the rounds in experiments/forecasts.parquet (docs/forecasts.md has the results).
+on the rounds in studies/forecasts.parquet (docs/appendices/forecasts.md has the results).
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,19 @@ LEAST_CHANGE = 0.002  # a share of changes below it counts as this
 
 @dataclass(frozen=True)
 class Calibration:
-    """Constants of one score: of log mu, log sigma, the spread between projects, and residuals that bound 90 %."""
+    """The constants of one score.
+
+    Attributes
+    ----------
+    mean : tuple of float
+        The coefficients a of log mu.
+    spread : tuple of float
+        The coefficients b of log sigma.
+    between : float
+        TAU, the spread between projects.
+    low, high : float
+        The standardised residuals that bound 90 % of the rounds.
+    """
 
     mean: tuple[float, float, float, float]
     spread: tuple[float, float, float, float]
@@ -42,24 +54,68 @@ BRIER = Calibration((-4.316, -1.035, 0.0, 0.505), (-4.301, -0.486, 0.0, 0.0), 0.
 
 @dataclass(frozen=True)
 class Improvement:
-    """What some labels bring: the mean, and the interval that holds nine of ten rounds."""
+    """The improvement that some labels bring.
+
+    Attributes
+    ----------
+    mean : float
+        The mean.
+    low, high : float
+        The interval that holds nine of ten rounds.
+    """
 
     mean: float
     low: float
     high: float
 
 
-def one_round(calibration: Calibration, labels: int, classes: int, changed: float) -> tuple[float, float]:
-    """mu and sigma of a round."""
+def round_moments(calibration: Calibration, labels: int, classes: int, changed: float) -> tuple[float, float]:
+    """The mean mu and the standard deviation sigma of the improvement in a round.
+
+    Parameters
+    ----------
+    calibration : Calibration
+        The constants of the score.
+    labels : int
+        Labels so far.
+    classes : int
+        The number of classes.
+    changed : float
+        The share of predicted classes that changed in the last round.
+
+    Returns
+    -------
+    tuple of float
+        mu and sigma.
+    """
     x = (1.0, log(max(labels, 1) / 100), log(max(changed, LEAST_CHANGE) / 0.1), log(classes / 6))
     mean, spread = (exp(sum(a * b for a, b in zip(c, x, strict=True))) for c in (calibration.mean, calibration.spread))
     return mean, spread
 
 
 def improvement(calibration: Calibration, labels: int, classes: int, size: int, *, changed: float = 0.1) -> Improvement:
-    """What the next `size` labels bring, round by round; parts of rounds in proportion."""
+    """Forecast the improvement by the next labels, as a sum over rounds. Parts of rounds count in proportion.
+
+    Parameters
+    ----------
+    calibration : Calibration
+        The constants of the score.
+    labels : int
+        Labels so far.
+    classes : int
+        The number of classes.
+    size : int
+        The number of next labels.
+    changed : float
+        The share of predicted classes that changed in the last round.
+
+    Returns
+    -------
+    Improvement
+        The mean and the interval.
+    """
     parts = [min(ROUND, size - start) / ROUND for start in range(0, size, ROUND)]
-    rounds = [one_round(calibration, labels + ROUND * i, classes, changed) for i in range(len(parts))]
+    rounds = [round_moments(calibration, labels + ROUND * i, classes, changed) for i in range(len(parts))]
     mean = sum(part * mu for part, (mu, _) in zip(parts, rounds, strict=True))
     variance = sum(part * sigma**2 for part, (_, sigma) in zip(parts, rounds, strict=True))
     deviation = sqrt(variance + (calibration.between * mean) ** 2)

@@ -1,4 +1,4 @@
-"""Is it still worth labelling? What the next batch is expected to bring, and rules that say stop."""
+"""Forecasts of the next batch, and rules that say when to stop labelling."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,24 +7,32 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float, Int
 
+from bemps import checks
 from bemps.gain.joint import joint_gain_at
 from bemps.learner.forecast_calibration import BRIER, FEWEST, Improvement, improvement
 from bemps.types import Array
 
-SMALLEST, LARGEST = 10, 100  # batches that the experience is about
+SMALLEST, LARGEST = 10, 100  # sizes of batches that were simulated
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What the next batch brings, in the Brier score of the pool (smaller is better there).
+    """The expected gain of the next batch, in the Brier score of the pool (smaller is better).
 
-    gain            what the members expect of the batch by their own account. It is right if one of them is the truth;
-                    trees, masks and ensembles are no draws from a posterior, and theirs is far off (docs/forecasts.md)
-    standard_error  of that account, the estimation points taken as a sample; it is not the error of the forecast
-    remaining       how far the members differ: their account is never more
-    size            items in the batch
-    experience      what came in simulated projects with as many labels and classes, nine of ten times between its low
-                    and high; None where none was like this: below 20 labels, or batches outside of 10 to 100
+    Attributes
+    ----------
+    gain : float
+        The gain that the members expect of the batch. It is right if one of them is the truth. Trees, masks and
+        ensembles are no draws from a posterior, and their expectation is far off (docs/appendices/forecasts.md).
+    standard_error : float
+        The standard error of `gain`, with the estimation points as a sample. It is not the error of the forecast.
+    remaining : float
+        How far the members differ. `gain` is never more.
+    size : int
+        The number of items in the batch.
+    experience : Improvement | None
+        The improvement in simulated projects with as many labels and classes, nine of ten times between its low and
+        high. None below 20 labels and for batches outside of 10 to 100, which were not simulated.
     """
 
     gain: float
@@ -34,7 +42,7 @@ class Forecast:
     experience: Improvement | None = None
 
     def __str__(self) -> str:
-        own = f"the members expect {self.gain:.4f} of the {self.remaining:.4f} that they differ by"
+        own = f"the members expect {self.gain:.4f}, of {self.remaining:.4f} left to gain"
         if self.experience is None:
             return f"what the next {self.size} labels bring is not known; {own}"
         low, high = self.experience.low, self.experience.high
@@ -50,10 +58,32 @@ def forecast(
     labels: int,
     seed: int,
 ) -> Forecast:
-    """The joint expected gain of a batch at each estimation point, averaged, and what came elsewhere.
+    """Forecast the gain of a batch: the joint expected gain over the estimation points, and simulated projects.
 
-    The label configurations of a large batch are drawn, so that the sum may come out above what the members leave to
-    gain, which it cannot be: it is cut there.
+    Parameters
+    ----------
+    probs : array of float (E, N, K)
+        Probabilities of the members for the candidates.
+    points : array of float (E, M, K)
+        Probabilities of the members for the estimation pool.
+    weights : array of float (E,)
+        Weights of the members.
+    batch : array of int (B,)
+        Positions of the batch.
+    labels : int
+        Labels so far.
+    seed : int
+        Seed of sampled label configurations.
+
+    Returns
+    -------
+    Forecast
+        The forecast.
+
+    Notes
+    -----
+    Label configurations of a large batch are sampled. Their mean may exceed what the members can gain at most, and is
+    cut there.
     """
     gains = joint_gain_at(probs, batch, points, weights, samples=1_000, rng=np.random.default_rng(seed))
     error = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else float("inf")
@@ -65,29 +95,52 @@ def forecast(
 
 
 @dataclass(frozen=True)
-class Progress:
-    """What a stopping rule may look at."""
+class LabellingProgress:
+    """The information that a stopping rule uses.
+
+    Attributes
+    ----------
+    labels : int
+        Labels so far.
+    forecast : Forecast or None
+        The forecast of the next batch.
+    agreement : tuple of float
+        The share of pool predictions that stayed the same, after each of the last fits.
+    rise : float, optional
+        The expected rise of the accuracy by the next 100 labels, from simulated projects.
+    """
 
     labels: int
     forecast: Forecast | None
-    agreement: tuple[float, ...]  # share of pool predictions unchanged, after each of the last fits
-    rise: float | None = None  # expected rise of the accuracy by the next 100 labels, from simulated projects
+    agreement: tuple[float, ...]
+    rise: float | None = None
 
 
 @runtime_checkable
-class Rule(Protocol):
-    """A stopping rule: the reason to stop, or None."""
+class StoppingRule(Protocol):
+    """A stopping rule: an object with a method `reason`."""
 
-    def reason(self, progress: Progress) -> str | None: ...
+    def reason(self, progress: LabellingProgress) -> str | None:
+        """Return the reason to stop, or None."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Stop after so many labels."""
+    """Stop after a number of labels.
+
+    Parameters
+    ----------
+    labels : int
+        The number of labels.
+    """
 
     labels: int
 
-    def reason(self, progress: Progress) -> str | None:
+    def __post_init__(self) -> None:
+        checks.integer(self.labels, "labels of Budget", 1)
+
+    def reason(self, progress: LabellingProgress) -> str | None:
+        """Return the reason to stop, or None."""
         if progress.labels < self.labels:
             return None
         return f"{progress.labels} labels, the budget of {self.labels} is spent"
@@ -95,29 +148,51 @@ class Budget:
 
 @dataclass(frozen=True)
 class GainBelow:
-    """Stop when the next batch brings less than this, both by the members' account and by experience.
+    """Stop when the next batch brings less than a limit, both as the members expect and as simulated projects show.
 
-    The members' account alone has stopped ensembles where ten points of accuracy were still to come.
+    Parameters
+    ----------
+    gain : float
+        The limit, in the Brier score.
+
+    Notes
+    -----
+    The expectation of the members alone has stopped ensembles where ten points of accuracy were still to come. Below 20
+    labels, and for batches outside of 10 to 100, nothing was simulated, and this rule never says stop.
     """
 
     gain: float
 
-    def reason(self, progress: Progress) -> str | None:
-        told = progress.forecast
-        if told is None or told.gain + told.standard_error >= self.gain:
+    def __post_init__(self) -> None:
+        checks.within(self.gain, "gain of GainBelow", 0)
+
+    def reason(self, progress: LabellingProgress) -> str | None:
+        """Return the reason to stop, or None."""
+        forecast = progress.forecast
+        if forecast is None or forecast.experience is None:
             return None
-        if told.experience is not None and told.experience.mean >= self.gain:
+        if max(forecast.gain + forecast.standard_error, forecast.experience.mean) >= self.gain:
             return None
-        return f"{told}: below {self.gain:g}"
+        return f"{forecast}: below {self.gain:g}"
 
 
 @dataclass(frozen=True)
 class RiseBelow:
-    """Stop when the next 100 labels are expected to raise the accuracy by less than this."""
+    """Stop when the next 100 labels are expected to raise the accuracy by less than a limit.
+
+    Parameters
+    ----------
+    rise : float
+        The limit, as a fraction.
+    """
 
     rise: float
 
-    def reason(self, progress: Progress) -> str | None:
+    def __post_init__(self) -> None:
+        checks.within(self.rise, "rise of RiseBelow", 0, 1)
+
+    def reason(self, progress: LabellingProgress) -> str | None:
+        """Return the reason to stop, or None."""
         if progress.rise is None or progress.rise >= self.rise:
             return None
         return f"the next 100 labels are expected to make fewer than {100 * self.rise:g} more of 100 right"
@@ -125,12 +200,25 @@ class RiseBelow:
 
 @dataclass(frozen=True)
 class Stable:
-    """Stop when at least `agreement` of the pool's predicted classes stayed the same in each of the last rounds."""
+    """Stop when the predicted classes of the pool stay the same.
+
+    Parameters
+    ----------
+    agreement : float
+        The share of predicted classes that has to stay the same in each round.
+    rounds : int
+        The number of last rounds to look at.
+    """
 
     agreement: float = 0.99
     rounds: int = 3
 
-    def reason(self, progress: Progress) -> str | None:
+    def __post_init__(self) -> None:
+        checks.within(self.agreement, "agreement of Stable", 0, 1)
+        checks.integer(self.rounds, "rounds of Stable", 1)
+
+    def reason(self, progress: LabellingProgress) -> str | None:
+        """Return the reason to stop, or None."""
         last = progress.agreement[-self.rounds :]
         if len(last) < self.rounds or min(last) < self.agreement:
             return None
@@ -139,13 +227,21 @@ class Stable:
 
 @dataclass(frozen=True)
 class Advice:
-    """Stop or go on, with the reasons of every rule that says stop."""
+    """The advice to stop or to go on.
+
+    Attributes
+    ----------
+    stop : bool
+        Whether to stop.
+    reasons : tuple of str
+        The reason of every rule that says stop.
+    """
 
     stop: bool
     reasons: tuple[str, ...]
 
 
-def advice(rules: Sequence[Rule], progress: Progress) -> Advice:
-    """Any rule may stop."""
+def advice(rules: Sequence[StoppingRule], progress: LabellingProgress) -> Advice:
+    """Advise to stop if any rule has a reason."""
     reasons = tuple(reason for rule in rules if (reason := rule.reason(progress)) is not None)
     return Advice(bool(reasons), reasons)

@@ -1,4 +1,4 @@
-"""What a figure shows, apart from how it is drawn: `svg.draw` and `png.save` take these."""
+"""The contents of figures. `svg.draw` draws them."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,19 @@ from bemps.types import Array
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One line; low and high are its band, None or NaN where there is none."""
+    """One line of a figure.
+
+    Parameters
+    ----------
+    name : str
+        Name in the legend.
+    style : Style
+        Colour, dash and mark.
+    x, y : array of numbers
+        Coordinates of the points.
+    low, high : array of numbers, optional
+        Ends of the band around the line; None or NaN for no band.
+    """
 
     name: str
     style: Style
@@ -23,7 +35,21 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Lines over one horizontal axis; `level` is a dashed horizontal line with its name."""
+    """Lines over one horizontal axis.
+
+    Parameters
+    ----------
+    title, x_title, y_title : str
+        Titles of the figure and of both axes.
+    series : tuple of Series
+        The lines.
+    level : pair of str and float, optional
+        Name and height of a dashed horizontal line.
+    diagonal : bool
+        Whether to draw the dashed diagonal.
+    x_range, y_range : pair of floats, optional
+        Ends of the axes; None for what the lines need.
+    """
 
     title: str
     x_title: str
@@ -37,7 +63,21 @@ class Lines:
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """Counts of row against column, with a last column of totals; `most` is the largest possible cell."""
+    """Counts of row against column, with a last column of totals.
+
+    Parameters
+    ----------
+    title : str
+        Title of the figure.
+    names : tuple of str
+        Names of the rows, which are also those of the columns.
+    counts : square array of int
+        How often the row beats the column.
+    totals : array of int
+        Total of each row.
+    most : int
+        Largest possible count.
+    """
 
     title: str
     names: tuple[str, ...]
@@ -48,7 +88,17 @@ class Matrix:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One of several scatter plots side by side: positions of marked points, by what the mark says."""
+    """One of several scatter plots side by side.
+
+    Attributes
+    ----------
+    title : str
+        Its title.
+    strong : array of int (A,)
+        Positions of points with the strong mark.
+    faint : array of int (F,)
+        Positions of points with the faint mark.
+    """
 
     title: str
     strong: Int[Array, " A"]
@@ -57,7 +107,25 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The same points in every panel, coloured by group, some of them marked."""
+    """The same points in every panel, coloured by group, some of them marked.
+
+    Parameters
+    ----------
+    title : str
+        Title of the figure.
+    places : array with two columns
+        Coordinates of the points.
+    groups : array of int
+        Group of each point, a position in `group_names`.
+    group_names : tuple of str
+        Names in the legend.
+    panels : tuple of Panel
+        The scatter plots, with the points that each of them marks.
+    marks : pair of str
+        Meaning of the strong and of the faint mark.
+    x_title, y_title : str
+        Titles of the axes.
+    """
 
     title: str
     places: Float[Array, "N 2"]
@@ -73,7 +141,7 @@ Figure = Lines | Matrix | Points
 
 
 def extent(values: Float[Array, "..."], pad: float = 0.05) -> tuple[float, float]:
-    """The range of the finite values with a margin; one unit where there is none."""
+    """The range of the finite values with a margin; one unit if there are none."""
     finite = values[np.isfinite(values)]
     if not len(finite):
         return 0.0, 1.0
@@ -82,22 +150,37 @@ def extent(values: Float[Array, "..."], pad: float = 0.05) -> tuple[float, float
     return low - margin, high + margin
 
 
-def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers within the range: 1, 2 or 5 times a power of ten apart."""
-    raw = (high - low) / about
+def ticks(low: float, high: float, count: int = 5) -> list[float]:
+    """Round numbers within a range: 1, 2 or 5 times a power of ten apart.
+
+    Parameters
+    ----------
+    low : float
+        The lower end.
+    high : float
+        The upper end.
+    count : int
+        About how many.
+
+    Returns
+    -------
+    list of float
+        The numbers.
+    """
+    raw = (high - low) / count
     power = 10.0 ** np.floor(np.log10(raw))
     step = next(power * unit for unit in (1, 2, 5, 10) if power * unit >= raw * 0.999)
     first, last = int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9))
     return [float(round(number * step, 12)) for number in range(first, last + 1)]
 
 
-def thinned(count: int, most: int = 60) -> Int[Array, " n"]:
-    """Positions of at most that many of a row of things, evenly apart, the first and the last among them."""
+def evenly_spaced(count: int, most: int = 60) -> Int[Array, " n"]:
+    """At most `most` positions of `count`, evenly spaced, with the first and the last."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
 
 
-def span(figure: Lines) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The ranges of both axes: those given, or what the lines and the level need; bands may be cut."""
+def axis_ranges(figure: Lines) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The ranges of both axes: those of the figure, or what the lines and the level need. Bands may be cut."""
     x = np.concatenate([np.asarray(series.x, dtype=float) for series in figure.series])
     heights = [series.y for series in figure.series]
     if figure.level is not None:

@@ -7,10 +7,10 @@ from typing import Any
 
 from bemps.report.blocks import DIMENSIONS, Block, Section
 from bemps.report.figures import Figure, Lines, Points
-from bemps.report.svg import draw, width_of
-from bemps.report.svg_points import PER_ROW
-from bemps.report.tables import Table
-from bemps.statistics import METRICS
+from bemps.report.html_tables import Table
+from bemps.report.svg.svg_figure import draw, width_of
+from bemps.report.svg.svg_points import PER_ROW
+from bemps.results import METRICS
 
 Choices = dict[str, list[str]]
 SIGNATURE = "<footer>Written by bemps.</footer>"  # by which a report is known
@@ -27,11 +27,26 @@ FOLDED = {  # what a folded table is called, by the first word of its file
 }
 
 
-def page(title: str, lead: str, sections: Sequence[Section], endings: Sequence[str] = ()) -> str:
-    """The whole page; `endings` are the kinds of files that figures were written as, for links to them."""
+def page(title: str, lead: str, sections: Sequence[Section]) -> str:
+    """Build the page, with links to the files of its figures and tables.
+
+    Parameters
+    ----------
+    title : str
+        The title.
+    lead : str
+        The sentence below it.
+    sections : sequence of Section
+        The sections.
+
+    Returns
+    -------
+    str
+        The HTML.
+    """
     choices = choices_of(sections)
     first = {name: values[0] for name, values in choices.items()}
-    body = "".join(_section(section, first, endings) for section in sections)
+    body = "".join(_section(section, first) for section in sections)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -44,14 +59,14 @@ def page(title: str, lead: str, sections: Sequence[Section], endings: Sequence[s
 
 
 def choices_of(sections: Sequence[Section]) -> Choices:
-    """The values of every dimension that some block has: batch sizes by number, metrics in their own order."""
-    found: dict[str, set[str]] = {name: set() for name in DIMENSIONS}
+    """The values of every filter that some block has: batch sizes by number, metrics in their own order."""
+    values_by_name: dict[str, set[str]] = {name: set() for name in DIMENSIONS}
     for section in sections:
         for block in section.blocks:
-            for name, value in block.where.items():
-                found[name].add(value)
+            for name, value in block.filters.items():
+                values_by_name[name].add(value)
     keys: dict[str, Callable[[str], Any]] = {"batch": int, "metric": list(METRICS).index}
-    return {name: sorted(values, key=keys.get(name, str)) for name, values in found.items() if values}
+    return {name: sorted(values, key=keys.get(name, str)) for name, values in values_by_name.items() if values}
 
 
 def _file(name: str) -> str:
@@ -71,42 +86,41 @@ def _filters(choices: Choices) -> str:
     return f'<nav class="filters" aria-label="what to show" hidden>{"".join(selects)}</nav>'
 
 
-def _section(section: Section, first: Mapping[str, str], endings: Sequence[str]) -> str:
-    blocks = "".join(_block(block, first, endings) for block in section.blocks)
+def _section(section: Section, first: Mapping[str, str]) -> str:
+    blocks = "".join(_block(block, first) for block in section.blocks)
     none = '<p class="none" hidden>Nothing was measured for this choice.</p>'
     lead = f'<p class="lead">{escape(section.lead)}</p>' if section.lead else ""
     return f"<section><h2>{escape(section.title)}</h2>{lead}{none}{blocks}</section>\n"
 
 
-def _block(block: Block, first: Mapping[str, str], endings: Sequence[str]) -> str:
-    marks = "".join(f' data-{name}="{escape(value)}"' for name, value in block.where.items())
-    hidden = "" if all(first[name] == value for name, value in block.where.items()) else " hidden"
+def _block(block: Block, first: Mapping[str, str]) -> str:
+    marks = "".join(f' data-{name}="{escape(value)}"' for name, value in block.filters.items())
+    hidden = "" if all(first[name] == value for name, value in block.filters.items()) else " hidden"
     parts = [f'<p class="headline">{escape(block.words)}</p>'] if block.words else []
     many = len(block.figures) > 2
-    parts += [_figure(name, figure, endings, small=many) for name, figure in block.figures.items()]
-    held = [_table(name, table, endings) for name, table in block.tables.items()]
-    held += [_folded(name, table, endings) for name, table in block.folded.items()]
-    parts += [f'<div class="held">{"".join(held)}</div>'] if held else []
+    parts += [_figure(name, figure, small=many) for name, figure in block.figures.items()]
+    tables = [_table(name, table) for name, table in block.tables.items()]
+    tables += [_folded(name, table) for name, table in block.folded.items()]
+    parts += [f'<div class="held">{"".join(tables)}</div>'] if tables else []
     return f'<div class="block"{marks}{hidden}>{"".join(parts)}</div>'
 
 
-def _figure(name: str, figure: Figure, endings: Sequence[str], *, small: bool) -> str:
+def _figure(name: str, figure: Figure, *, small: bool) -> str:
     least = 15 * min(len(figure.panels), PER_ROW) if isinstance(figure, Points) else 0  # narrower screens scroll
     # units of the drawing per rem: text comes out about as large as the page's
     scale = 16 if small else 11 if isinstance(figure, Lines) else 13
     look = f' style="--wide: {width_of(figure) / scale:.0f}rem; --least: {least}rem"'
-    return f"<figure{look}>{draw(figure)}{_links(name, [e for e in endings if e != 'csv'])}</figure>"
+    return f"<figure{look}>{draw(figure)}{_link(name, 'svg')}</figure>"
 
 
-def _table(name: str, table: Table, endings: Sequence[str]) -> str:
-    return table.html() + _links(name, [ending for ending in endings if ending == "csv"])
+def _table(name: str, table: Table) -> str:
+    return table.html() + _link(name, "csv")
 
 
-def _folded(name: str, table: Table, endings: Sequence[str]) -> str:
+def _folded(name: str, table: Table) -> str:
     kind = name.partition("-")[0]
-    return f"<details><summary>{escape(FOLDED.get(kind, kind))}</summary>{_table(name, table, endings)}</details>"
+    return f"<details><summary>{escape(FOLDED.get(kind, kind))}</summary>{_table(name, table)}</details>"
 
 
-def _links(name: str, endings: Sequence[str]) -> str:
-    links = "".join(f'<a href="report/{name}.{ending}">{ending.upper()}</a>' for ending in endings)
-    return f'<p class="files">{links}</p>' if links else ""
+def _link(name: str, ending: str) -> str:
+    return f'<p class="files"><a href="report/{name}.{ending}">{ending.upper()}</a></p>'

@@ -1,15 +1,15 @@
-"""How the run was made, and what was left out of the comparison."""
+"""The section about the run: its configuration, and what was left out."""
 
 import json
 
 from bemps.report.blocks import Block, Section
+from bemps.report.html_tables import Table
 from bemps.report.style import Styles
-from bemps.report.tables import Table
-from bemps.statistics import RunFolder
+from bemps.results import RunFolder
 
 
 def section(run: RunFolder, styles: Styles) -> Section | None:
-    """The notes and the configuration, where there are any."""
+    """Make the section, if there are notes or a configuration."""
     blocks = []
     notes = run.results.notes
     if notes:

@@ -1,25 +1,25 @@
-"""Who beats whom: the paper's counting matrix, and beside it a paired test over seeds."""
+"""The section "Who beats whom": the paper's counting matrix, and a paired test over seeds."""
 
 from collections.abc import Iterator
 
-from bemps.report.blocks import Block, Section, stem
+from bemps.report.blocks import Block, Section, file_stem
 from bemps.report.figures import Matrix
+from bemps.report.formatting import p_value
+from bemps.report.html_tables import Table
 from bemps.report.style import Styles
-from bemps.report.tables import Table
-from bemps.report.words import plain
-from bemps.statistics import METRICS, PairTest, Pairwise, RunFolder, Setting, paired_tests, pairwise_matrix
+from bemps.results import METRICS, PairTest, Pairwise, RunFolder, Setting, paired_tests, pairwise_matrix
 
 LEAD = (
-    "A cell counts in how many datasets and models the row beats the column: t > 2.776 over the differences at five "
-    "maximally spaced points of the mean curves (the paper’s matrix). The table tests the difference in area under the "
-    "curve over seeds, which are independent where points of one curve are not, with Holm’s correction for the number "
-    "of pairs."
+    "A cell counts in how many datasets and models the row beats the column (the paper’s matrix). A win is t > 2.776 "
+    "over the differences at five maximally spaced points of the mean curves. Points of one curve are not independent, "
+    "but seeds are. So the table tests the difference in area under the curve over seeds, with Holm’s correction for "
+    "the number of pairs."
 )
-FEW = 12
+MOST_SHOWN_TESTS = 12
 
 
 def section(run: RunFolder, styles: Styles) -> Section | None:
-    """A block for every metric and batch size, and one for all batch sizes together."""
+    """Make a block for every metric and batch size, and one for all batch sizes together."""
     blocks = tuple(_blocks(run)) if len(run.results.contestants) > 1 else ()
     return Section("Who beats whom", LEAD, blocks) if blocks else None
 
@@ -30,18 +30,18 @@ def _blocks(run: RunFolder) -> Iterator[Block]:
         if not METRICS[metric].better:
             continue
         for size in sizes:
-            places = [setting for setting in run.results.curves if setting.batch_size == size]
-            yield _block(run, metric, places, {"metric": metric, "batch": str(size)}, f"batches of {size}")
+            settings = [setting for setting in run.results.curves if setting.batch_size == size]
+            yield _block(run, metric, settings, {"metric": metric, "batch": str(size)}, f"batches of {size}")
         if len(sizes) > 1:
             yield _block(run, metric, list(run.results.curves), {"metric": metric}, "all batch sizes")
 
 
-def _block(run: RunFolder, metric: str, places: list[Setting], shown: dict[str, str], what: str) -> Block:
-    matrix = pairwise_matrix(run.results, metric, places).ranked()
-    tests = paired_tests(run.results, metric, places)
-    name = stem(metric, what.replace(" ", "-"))
+def _block(run: RunFolder, metric: str, settings: list[Setting], shown: dict[str, str], what: str) -> Block:
+    matrix = pairwise_matrix(run.results, metric, settings).ranked()
+    tests = paired_tests(run.results, metric, settings)
+    name = file_stem(metric, what.replace(" ", "-"))
     tables = {f"paired-{name}": _tests(tests, what)} if tests else {}
-    few = len(tests) <= FEW
+    few = len(tests) <= MOST_SHOWN_TESTS
     return Block(
         shown,
         {f"pairwise-{name}": _figure(matrix, metric, what)},
@@ -70,8 +70,8 @@ def _tests(tests: list[PairTest], what: str) -> Table:
             f"{test.first} − {test.second}" if test.difference >= 0 else f"{test.second} − {test.first}",
             f"{abs(test.difference):.4f}",
             f"{_ends(test)[0]:+.4f} to {_ends(test)[1]:+.4f}",
-            plain(test.p),
-            plain(test.corrected),
+            p_value(test.p),
+            p_value(test.corrected),
             str(test.seeds),
         )
         for test in tests

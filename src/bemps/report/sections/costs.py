@@ -1,41 +1,43 @@
-"""Time and memory: the paper's T / Q table, and one for each axis that varies (ensemble size, T, ...)."""
+"""The section on time and memory: the paper's T / Q table, and one for each axis that varies."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from bemps.report.blocks import Block, Section, stem
+from bemps.report.blocks import Block, Section, file_stem
+from bemps.report.formatting import score, seconds
+from bemps.report.html_tables import Table
 from bemps.report.style import Styles
-from bemps.report.tables import Table
-from bemps.report.words import score, seconds
-from bemps.statistics import METRICS, Cost, RunFolder, Setting, costs
+from bemps.results import METRICS, Cost, RunFolder, Setting, costs
 
 LEAD = "Mean seconds per round to train (T) and to query (Q), over rounds and seeds."
 Costs = dict[Setting, dict[str, Cost]]
 
 
 def section(run: RunFolder, styles: Styles) -> Section | None:
-    """Nothing where nothing was timed."""
+    """Make the section, if anything was timed."""
     if not run.tables.get("timings", {}).get("round"):
         return None
-    found = costs(run.tables["timings"], run.axes)
-    return Section("Time and memory", LEAD, (*_by_dataset(found), *_by_axis(run, found)))
+    by_setting = costs(run.tables["timings"], run.axes)
+    return Section("Time and memory", LEAD, (*_by_dataset(by_setting), *_by_axis(run, by_setting)))
 
 
-def _by_dataset(found: Costs) -> Iterator[Block]:
-    for size in sorted({setting.batch_size for setting in found}):
-        places = [setting for setting in found if setting.batch_size == size]
-        names = dict.fromkeys(name for place in places for name in found[place])
-        columns = [f"{place.dataset}, {place.model}: T / Q" for place in places]
-        rows = tuple((name, *(_pair(found[place].get(name)) for place in places)) for name in names)
+def _by_dataset(by_setting: Costs) -> Iterator[Block]:
+    for size in sorted({setting.batch_size for setting in by_setting}):
+        settings = [setting for setting in by_setting if setting.batch_size == size]
+        names = dict.fromkeys(name for setting in settings for name in by_setting[setting])
+        columns = [f"{setting.dataset}, {setting.model}: T / Q" for setting in settings]
+        rows = tuple((name, *(_pair(by_setting[setting].get(name)) for setting in settings)) for name in names)
         raw = tuple(
-            (place.dataset, place.model, size, name, cost.train_seconds, cost.query_seconds, cost.peak_memory_mb)
-            for place in places
-            for name, cost in found[place].items()
+            (setting.dataset, setting.model, size, name, cost.train_seconds, cost.query_seconds, cost.peak_memory_mb)
+            for setting in settings
+            for name, cost in by_setting[setting].items()
         )
         headings = ("dataset", "model", "batch_size", "strategy", "train_seconds", "query_seconds", "peak_memory_mb")
         table = Table(("strategy", *columns), rows, headings, raw)
-        memory = max((cost.peak_memory_mb for place in places for cost in found[place].values()), default=np.nan)
+        memory = max(
+            (cost.peak_memory_mb for setting in settings for cost in by_setting[setting].values()), default=np.nan
+        )
         words = "" if np.isnan(memory) else f"Largest memory of a worker: {memory:.0f} MB."
         yield Block({"batch": str(size)}, {}, {f"times-b{size}": table}, {}, words)
 
@@ -44,7 +46,7 @@ def _pair(cost: Cost | None) -> str:
     return "–" if cost is None else f"{seconds(cost.train_seconds)} / {seconds(cost.query_seconds)}"
 
 
-def _by_axis(run: RunFolder, found: Costs) -> Iterator[Block]:
+def _by_axis(run: RunFolder, by_setting: Costs) -> Iterator[Block]:
     """T / Q / score at the end, strategies against the values of one axis: the paper's ensemble-size table."""
     metric = run.results.metrics[0]
     for setting, curves in run.results.curves.items():
@@ -52,16 +54,16 @@ def _by_axis(run: RunFolder, found: Costs) -> Iterator[Block]:
             values = dict.fromkeys(dict(curve.axes)[axis] for curve in curves.values() if axis in dict(curve.axes))
             rows: dict[str, dict[str, str]] = {}
             for name, curve in curves.items():
-                here = dict(curve.axes)
-                if axis not in here or not curve.has(metric):
+                axes = dict(curve.axes)
+                if axis not in axes or not curve.has(metric):
                     continue
                 rest = " ".join([curve.strategy, *(f"{k}={v}" for k, v in curve.axes if k != axis)])
                 final = score(float(curve.values[metric][:, -1].mean()))
-                rows.setdefault(rest, {})[here[axis]] = f"{_pair(found.get(setting, {}).get(name))} / {final}"
+                rows.setdefault(rest, {})[axes[axis]] = f"{_pair(by_setting.get(setting, {}).get(name))} / {final}"
             title = f"T / Q / {METRICS[metric].title}"
             table = Table(
                 (title, *(f"{axis}={value}" for value in values)),
                 tuple((name, *(cells.get(value, "–") for value in values)) for name, cells in rows.items()),
             )
-            where = {"dataset": setting.dataset, "model": setting.model, "batch": str(setting.batch_size)}
-            yield Block(where, {}, {stem("axis", axis, *where.values()): table})
+            filters = {"dataset": setting.dataset, "model": setting.model, "batch": str(setting.batch_size)}
+            yield Block(filters, {}, {file_stem("axis", axis, *filters.values()): table})

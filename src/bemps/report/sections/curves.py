@@ -1,16 +1,16 @@
-"""Learning curves, and what they come to: area, final score, labels needed, labels saved."""
+"""The section of learning curves: figures, area, final score, labels needed and saved."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from bemps.errors import unknown_name
-from bemps.report.blocks import Block, Section, of, stem, where
-from bemps.report.figures import Lines, Series, thinned
+from bemps.report.blocks import Block, Section, file_stem, filters_of, setting_stem
+from bemps.report.figures import Lines, Series, evenly_spaced
+from bemps.report.formatting import interval_words, p_value, percent, score
+from bemps.report.html_tables import Table
 from bemps.report.style import Styles
-from bemps.report.tables import Table
-from bemps.report.words import interval_words, percent, plain, score
-from bemps.statistics import (
+from bemps.results import (
     METRICS,
     Curve,
     PairTest,
@@ -22,7 +22,7 @@ from bemps.statistics import (
     paired_tests,
     saving,
 )
-from bemps.statistics.curves import interval
+from bemps.results.learning_curves import interval
 
 LEAD = "Mean over seeds after every round, with {band}. Point at a curve for the values."
 AUTO = "auto"
@@ -35,7 +35,22 @@ DASHED = " The dashed line is the classifier trained on all labels."
 
 
 def section(run: RunFolder, styles: Styles, band: str = AUTO) -> Section:
-    """A block for every setting and metric; `band` is a key of BANDS, or AUTO: by the number of seeds."""
+    """Make a block for every setting and metric.
+
+    Parameters
+    ----------
+    run : RunFolder
+        The run.
+    styles : Styles
+        The styles of the contestants.
+    band : str
+        A key of BANDS, or AUTO: the number of seeds decides.
+
+    Returns
+    -------
+    Section
+        The section.
+    """
     shown = band_of(run.results) if band == AUTO else band
     if shown not in BANDS:
         raise unknown_name("band", band, (AUTO, *BANDS))
@@ -44,7 +59,7 @@ def section(run: RunFolder, styles: Styles, band: str = AUTO) -> Section:
 
 
 def band_of(results: Results) -> str:
-    """One standard error where some curve has few seeds, else the 95 % interval."""
+    """Choose the band: one standard error if some curve has few seeds, else the 95 % interval."""
     seeds = [len(curve.seeds) for curves in results.curves.values() for curve in curves.values()]
     return "se" if 1 < min(seeds) < ENOUGH_SEEDS else "95"
 
@@ -55,7 +70,7 @@ def _blocks(run: RunFolder, styles: Styles, band: str) -> Iterator[Block]:
             curves = run.results.with_metric(setting, metric)
             if not curves:
                 continue
-            name = stem(of(setting), metric)
+            name = file_stem(setting_stem(setting), metric)
             tables = {}
             words = ""
             if METRICS[metric].better:
@@ -65,7 +80,7 @@ def _blocks(run: RunFolder, styles: Styles, band: str) -> Iterator[Block]:
             full = run.full.get(_key(setting), {}).get(metric)
             figure = curves_figure(str(setting), curves, metric, styles, full, band=band)
             yield Block(
-                where(setting, metric),
+                filters_of(setting, metric),
                 {f"curves-{name}": figure},
                 tables,
                 {f"rounds-{name}": rounds_table(curves, metric)},
@@ -80,7 +95,28 @@ def _key(setting: Setting) -> str:
 def curves_figure(
     title: str, curves: dict[str, Curve], metric: str, styles: Styles, full: float | None = None, *, band: str = "95"
 ) -> Lines:
-    """Mean curves with bands; a dashed line where the value of the full data is known."""
+    """Draw mean curves with bands, and a dashed line for a classifier trained on all labels.
+
+    Parameters
+    ----------
+    title : str
+        The title.
+    curves : dict of str to Curve
+        The curves by contestant.
+    metric : str
+        Name of the metric.
+    styles : Styles
+        The styles of the contestants.
+    full : float, optional
+        The value of the classifier trained on all labels.
+    band : {'95', 'se'}
+        The band.
+
+    Returns
+    -------
+    Lines
+        The figure.
+    """
     series = []
     for name, curve in curves.items():
         mean = curve.mean_with_error(metric) if band == "se" else curve.mean(metric)
@@ -90,41 +126,56 @@ def curves_figure(
 
 
 def baseline_of(curve: Curve, curves: dict[str, Curve]) -> Curve | None:
-    """Random under the same axes, else random whatever its axes."""
+    """Return random under the same axes, or else random under any."""
     randoms = [other for other in curves.values() if other.strategy == "random"]
     same = [other for other in randoms if other.axes == curve.axes]
     return next(iter(same or randoms), None)
 
 
 def savings(curves: dict[str, Curve], metric: str) -> dict[str, Saving]:
-    """Against random, for everyone who shares a seed with it; the same draws for all."""
-    found = {}
+    """Against random, for everyone who shares a seed with it."""
+    by_name = {}
     for name, curve in curves.items():
         random = baseline_of(curve, curves)
         if random is None:
             continue
-        saved = saving(curve, random, metric, np.random.default_rng(0))
+        saved = saving(curve, random, metric)
         if saved is not None:
-            found[name] = saved
-    return found
+            by_name[name] = saved
+    return by_name
 
 
 def headline(setting: Setting, metric: str, saved: dict[str, Saving]) -> str:
-    """One sentence: who saves most."""
+    """Say in one sentence which strategy saves most.
+
+    Parameters
+    ----------
+    setting : Setting
+        The setting.
+    metric : str
+        Name of the metric.
+    saved : dict of str to Saving
+        The savings by contestant.
+
+    Returns
+    -------
+    str
+        The sentence; empty if there is none.
+    """
     others = {
-        name: found for name, found in saved.items() if not name.startswith("random") and np.isfinite(found.share)
+        name: saving for name, saving in saved.items() if not name.startswith("random") and np.isfinite(saving.share)
     }
     if not others:
         return ""
     name = max(others, key=lambda name: others[name].share)
     best = others[name]
     title = METRICS[metric].title.removesuffix(" (lower is better)")
-    told = f"{name} needs {best.needed:.0f} labels for the {title} of {best.goal:.3f} that random has at its end"
+    sentence = f"{name} needs {best.needed:.0f} labels for the {title} of {best.goal:.3f} that random has at its end"
     more = "fewer" if best.share >= 0 else "more"
     change = f"{abs(best.share):.0%} {more} than random's {best.baseline:.0f}"
-    told_interval = f"interval of the saving: {interval_words(best.low, best.high)} ({best.interval_note})"
-    sure = "" if np.isnan(best.low) else f"; {told_interval}"
-    return f"{setting}: {told}, {change}{sure}."
+    interval_text = f"interval of the saving: {interval_words(best.low, best.high)} ({best.interval_note})"
+    sure = "" if np.isnan(best.low) else f"; {interval_text}"
+    return f"{setting}: {sentence}, {change}{sure}."
 
 
 def _summary(run: RunFolder, setting: Setting, metric: str, saved: dict[str, Saving]) -> Table:
@@ -135,13 +186,13 @@ def _summary(run: RunFolder, setting: Setting, metric: str, saved: dict[str, Sav
     for name, curve in curves.items():
         area, final = area_under_curve(curve.labels, curve.values[metric]), curve.values[metric][:, -1]
         (mean, low, high), test = interval(area), _against_random(tests, name)
-        found = saved.get(name)
+        saving = saved.get(name)
         rows.append((
-            name, str(len(curve.seeds)), score(float(mean)), score(float(final.mean())), *_saved_words(name, found),
-            *(("–", "–") if test is None else (f"{test[0]:+.3f}", plain(test[1]))),
+            name, str(len(curve.seeds)), score(float(mean)), score(float(final.mean())), *_saved_words(name, saving),
+            *(("–", "–") if test is None else (f"{test[0]:+.3f}", p_value(test[1]))),
         ))  # fmt: skip
-        numbers = (None,) * 6 if found is None else (
-            found.goal, found.needed, found.baseline, found.share, found.low, found.high
+        numbers = (None,) * 6 if saving is None else (
+            saving.goal, saving.needed, saving.baseline, saving.share, saving.low, saving.high
         )  # fmt: skip
         raw.append((name, len(curve.seeds), float(mean), float(low), float(high), float(final.mean()), *numbers,
                     *(test or (None, None))))  # fmt: skip
@@ -153,13 +204,13 @@ def _summary(run: RunFolder, setting: Setting, metric: str, saved: dict[str, Sav
     return Table(columns, tuple(rows[i] for i in order), raw_columns, tuple(raw[i] for i in order))
 
 
-def _saved_words(name: str, found: Saving | None) -> tuple[str, str, str]:
-    if found is None:
+def _saved_words(name: str, saving: Saving | None) -> tuple[str, str, str]:
+    if saving is None:
         return "–", "–", "–"
     if name == "random":
-        return f"{found.needed:.0f}", "–", "–"
-    needed = "not reached" if np.isinf(found.needed) else f"{found.needed:.0f}"
-    return needed, percent(found.share), interval_words(found.low, found.high)
+        return f"{saving.needed:.0f}", "–", "–"
+    needed = "not reached" if np.isinf(saving.needed) else f"{saving.needed:.0f}"
+    return needed, percent(saving.share), interval_words(saving.low, saving.high)
 
 
 def _against_random(tests: list[PairTest], name: str) -> tuple[float, float] | None:
@@ -173,12 +224,12 @@ def _against_random(tests: list[PairTest], name: str) -> tuple[float, float] | N
 
 
 def rounds_table(curves: dict[str, Curve], metric: str) -> Table:
-    """Means after every round (of very many, after some); the CSV has every contestant and round, with the band."""
+    """The means after every round (of very many, some). The CSV has every contestant and round, with the band."""
     labels = sorted({int(count) for curve in curves.values() for count in curve.labels})
-    labels = [labels[place] for place in thinned(len(labels)).tolist()]
+    labels = [labels[index] for index in evenly_spaced(len(labels)).tolist()]
     means = {name: curve.mean(metric) for name, curve in curves.items()}
     at = {name: dict(zip(mean.labels.tolist(), mean.mean.tolist(), strict=True)) for name, mean in means.items()}
-    rows = tuple((str(n), *(score(found[n]) if n in found else "–" for found in at.values())) for n in labels)
+    rows = tuple((str(n), *(score(mean_at[n]) if n in mean_at else "–" for mean_at in at.values())) for n in labels)
     raw = tuple(
         (name, *values)
         for name, mean in means.items()

@@ -1,0 +1,1 @@
+"""Speed, scale and quality of bemps, beside other libraries: `python -m benchmarks`, `make bench`."""

@@ -1,0 +1,1 @@
+"""Helpers that every package uses: files, locks, child processes, progress, optional packages."""

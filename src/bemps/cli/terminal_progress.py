@@ -1,0 +1,49 @@
+"""The progress of long work on the terminal."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import Progress
+
+if TYPE_CHECKING:
+    from bemps.project import Project
+
+
+@contextmanager
+def shown(console: Console, project: "Project") -> Iterator[None]:
+    """Show the progress while vectors of a project are computed."""
+    with console.status("reading") as status:
+        project.progress = lambda task, done, total: status.update(f"{task}: {done:,} of {total:,}")
+        yield
+
+
+def print_broken(console: Console, project: "Project") -> None:
+    """Name the images that stand in the predictions without a class."""
+    names = sorted(project.broken)
+    if names:
+        more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+        words = f"{len(names):,} image{'s' * (len(names) > 1)} cannot be decoded; the predictions have no class there"
+        console.print(f"{words}: {', '.join(names[:5])}{more}", highlight=False, markup=False)
+
+
+class ShownProgress:
+    """A `Watcher` on the terminal: one bar, and the notes above it."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._task = bar.add_task("starting", total=None)
+
+    def stage(self, name: str, total: int) -> None:
+        """Start a new bar with a name and a number of steps."""
+        self._bar.remove_task(self._task)
+        self._task = self._bar.add_task(name, total=total)
+
+    def progress(self, done: int) -> None:
+        """Show how many steps are done."""
+        self._bar.update(self._task, completed=done)
+
+    def note(self, text: str) -> None:
+        """Print a line above the bar."""
+        self._bar.console.print(text, markup=False, highlight=False)

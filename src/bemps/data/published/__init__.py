@@ -1,0 +1,1 @@
+"""Datasets that others have published: their names, files and readers."""

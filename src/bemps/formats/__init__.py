@@ -1,0 +1,1 @@
+"""File formats of labels and predictions: CSV, JSONL, Parquet, and those of other labelling tools."""

@@ -1,0 +1,1 @@
+"""What every torch model needs: training loop, checkpoints, dropout masks, devices."""

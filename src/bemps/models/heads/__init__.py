@@ -1,0 +1,3 @@
+"""Heads on frozen features (needs torch)."""
+
+from bemps.models.heads.head_classifier import HeadClassifier as HeadClassifier

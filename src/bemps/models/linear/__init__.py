@@ -1,0 +1,1 @@
+"""Linear models on frozen features, in NumPy: spectral features, logistic regression, Laplace posterior."""

@@ -1,0 +1,534 @@
+"""The functions that make the models of a grid; the table is `bemps.models.model_registry`.
+
+A factory takes the items of the pool and a folder for what is computed once. Its keyword-only parameters are the
+options of the model, and so possible axes of a grid.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bemps._utils.extras import requires_extra
+from bemps.errors import unknown_name
+from bemps.models.base import Items, Model, check_vectors
+from bemps.models.encoders.encoder_registry import ENCODERS
+from bemps.models.linear.spectral_features import Spectrum, spectra_of
+from bemps.models.validation_splits import Validation
+from bemps.types import Array
+
+
+def logistic(
+    pool: Items,
+    _: Path,
+    *,
+    members: int = 10,
+    C: float | None = None,
+    resample: str = "dirichlet",
+    validation: Validation = "none",
+    calibrate: bool = False,
+    weighting: str = "uniform",
+) -> Model:
+    """Logistic regressions with weights of the labels drawn at random, on rows of numbers or TF-IDF of texts.
+
+    Parameters
+    ----------
+    pool : array, table, or sequence
+        The items of the pool.
+    _ : Path
+        The folder for what is computed once; not used here.
+    members : int, optional
+        The number of regressions.
+    C : float, optional
+        The inverse strength of the prior; None takes what suits the items.
+    resample : {"dirichlet", "bootstrap", "none"}, optional
+        How the labels are weighed in each member.
+    validation : str or Fixed, optional
+        Which labels are held out.
+    calibrate : bool, optional
+        Whether each member gets a temperature.
+    weighting : {"uniform", "likelihood"}, optional
+        How the members are weighed.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    from bemps.models.encoders.tfidf import tfidf_classifier
+    from bemps.models.scikit_learn.sklearn_ensemble import SklearnEnsemble
+
+    if isinstance(pool, np.ndarray):
+        estimator: Any = LogisticRegression(C=30.0 if C is None else C, max_iter=200)
+    else:
+        estimator = tfidf_classifier(LogisticRegression(C=10.0 if C is None else C, max_iter=1000))
+    return SklearnEnsemble(
+        estimator,
+        members=members,
+        resample=resample,
+        validation=validation,
+        calibrate=calibrate,
+        weighting=weighting,
+    )
+
+
+def forest(pool: Items, _: Path, *, members: int = 50) -> Model:
+    """The trees of a random forest, on rows of numbers or TF-IDF of texts.
+
+    Parameters
+    ----------
+    pool : array, table, or sequence
+        The items of the pool.
+    _ : Path
+        The folder for what is computed once; not used here.
+    members : int, optional
+        The number of trees.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    from sklearn.ensemble import RandomForestClassifier
+
+    from bemps.models.encoders.tfidf import tfidf_classifier
+    from bemps.models.scikit_learn.forest import ForestMembers
+
+    forest = RandomForestClassifier(members, n_jobs=1)
+    return ForestMembers(forest if isinstance(pool, np.ndarray) else tfidf_classifier(forest))
+
+
+def spectral(
+    pool: Items,
+    _: Path,
+    *,
+    members: int = 20,
+    posterior_temperature: float | None = None,
+    covariance: str = "full",
+    first_view: int | None = None,
+) -> Model:
+    """A linear head on vectors, its members drawn from a Laplace posterior.
+
+    Parameters
+    ----------
+    pool : array (N, H)
+        The vectors of the pool.
+    _ : Path
+        The folder for what is computed once; not used here.
+    members : int, optional
+        How many members are drawn.
+    posterior_temperature : float, optional
+        The temperature of the posterior; None takes the model's own.
+    covariance : {"full", "shared"}, optional
+        The form of the posterior's covariance.
+    first_view : int, optional
+        The columns of the first of two views; None where there is one view.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    from bemps.models.linear.spectral_classifiers import SpectralLaplace
+
+    model = SpectralLaplace(
+        pool, members=members, temperature=posterior_temperature, covariance=covariance, first_view=first_view
+    )
+    if isinstance(pool, np.ndarray) and not pool.flags.writeable:
+        model.spectra_ = _spectra(_Rows(pool), first_view)
+    return model
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """An array that nobody can write to, and so is known by its identity."""
+
+    array: Array
+
+    def __hash__(self) -> int:
+        return id(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Rows) and self.array is other.array
+
+
+@lru_cache(maxsize=2)
+def _spectra(pool: _Rows, first_view: int | None) -> tuple[Spectrum, ...]:
+    """Made once for all cells of a process that learn from the same vectors: seconds each time, with two views."""
+    return spectra_of(check_vectors(pool.array), first_view)
+
+
+def heads(
+    pool: Items,
+    _: Path,
+    *,
+    members: int = 5,
+    posterior: str = "ensemble",
+    hidden: int | None = None,
+    dropout: float | None = None,
+    validation: Validation = "none",
+    resample: str = "none",
+    calibrate: bool = False,
+    weighting: str = "uniform",
+    epochs: int | None = None,
+    first_view: int | None = None,
+) -> Model:
+    """Small networks on vectors.
+
+    Parameters
+    ----------
+    pool : array (N, H)
+        The vectors of the pool.
+    _ : Path
+        The folder for what is computed once; not used here.
+    members : int, optional
+        The number of members.
+    posterior : {"ensemble", "dropout"}, optional
+        Where the members come from.
+    hidden : int, optional
+        The number of hidden units; None takes what suits the posterior.
+    dropout : float, optional
+        The rate of dropout; None takes what suits the head.
+    validation : str or Fixed, optional
+        Which labels are held out.
+    resample : {"dirichlet", "bootstrap", "none"}, optional
+        How the labels are weighed in each member.
+    calibrate : bool, optional
+        Whether each member gets a temperature.
+    weighting : {"uniform", "likelihood"}, optional
+        How the members are weighed.
+    epochs : int, optional
+        The largest number of epochs; None takes what suits the head.
+    first_view : int, optional
+        The columns of the first of two views; None where there is one view.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    with requires_extra("torch", "the model 'heads'"):
+        from bemps.models.heads.head_classifier import HeadClassifier, defaults
+    recipe = None if epochs is None else replace(defaults(posterior, hidden).recipe, epochs=epochs)
+    return HeadClassifier(
+        pool,
+        members=members,
+        posterior=posterior,
+        hidden=hidden,
+        dropout=dropout,
+        validation=validation,
+        resample=resample,
+        calibrate=calibrate,
+        weighting=weighting,
+        recipe=recipe,
+        first_view=first_view,
+        device="cpu",
+    )
+
+
+def heads_mc(
+    pool: Items,
+    cache: Path,
+    *,
+    members: int = 5,
+    hidden: int | None = None,
+    dropout: float | None = None,
+    validation: Validation = "none",
+    resample: str = "none",
+    epochs: int | None = None,
+    first_view: int | None = None,
+) -> Model:
+    """One small network on vectors, with dropout masks as its members.
+
+    Parameters
+    ----------
+    pool : array (N, H)
+        The vectors of the pool.
+    cache : Path
+        The folder for what is computed once; not used here.
+    members : int, optional
+        The number of masks.
+    hidden : int, optional
+        The number of hidden units; None takes what suits the posterior.
+    dropout : float, optional
+        The rate of dropout; None takes what suits the head.
+    validation : str or Fixed, optional
+        Which labels are held out.
+    resample : {"dirichlet", "bootstrap", "none"}, optional
+        How the labels are weighed.
+    epochs : int, optional
+        The largest number of epochs; None takes what suits the head.
+    first_view : int, optional
+        The columns of the first of two views; None where there is one view.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    return heads(
+        pool,
+        cache,
+        members=members,
+        posterior="dropout",
+        hidden=hidden,
+        dropout=dropout,
+        validation=validation,
+        resample=resample,
+        epochs=epochs,
+        first_view=first_view,
+    )
+
+
+def finetuned(
+    pool: Items,
+    cache: Path,
+    *,
+    members: int = 5,
+    posterior: str = "dropout",
+    validation: Validation = "dynamic",
+    top_layers: int | None = 2,
+    epochs: int = 30,
+    learning_rate: float = 5e-5,
+) -> Model:
+    """MiniLM with its top layers fine-tuned.
+
+    Parameters
+    ----------
+    pool : sequence of str
+        The texts of the pool; not used here.
+    cache : Path
+        The folder for what is computed once.
+    members : int, optional
+        The number of members.
+    posterior : {"dropout", "ensemble"}, optional
+        Where the members come from.
+    validation : str or Fixed, optional
+        Which labels are held out.
+    top_layers : int or None, optional
+        How many layers learn; None or 0 is all of them.
+    epochs : int, optional
+        The largest number of epochs.
+    learning_rate : float, optional
+        The learning rate.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    with requires_extra("finetune", "the model 'finetuned'"):
+        from bemps.models._torch.training_loop import TrainingRecipe
+        from bemps.models.text.text_classifier import TextClassifier
+    return TextClassifier(
+        members=members,
+        posterior=posterior,
+        validation=validation,
+        top_layers=top_layers or None,
+        recipe=TrainingRecipe(learning_rate=learning_rate, epochs=epochs),
+        cache=cache,
+        device="cpu",
+    )
+
+
+def finetuned_laplace(
+    pool: Items, cache: Path, *, members: int = 20, epochs: int | None = None, tuned: str = "minilm"
+) -> Model:
+    """A text encoder fine-tuned in all layers, with a Laplace posterior of the last.
+
+    Parameters
+    ----------
+    pool : sequence of str
+        The texts of the pool.
+    cache : Path
+        The folder for what is computed once.
+    members : int, optional
+        How many members are drawn.
+    epochs : int, optional
+        The largest number of epochs; None takes that of the recipe.
+    tuned : str, optional
+        The text encoder to fine-tune.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    model: Model = _tuned(tuned, pool, cache, members, epochs)
+    return model
+
+
+def finetuned_dropout(
+    pool: Items, cache: Path, *, members: int = 5, epochs: int | None = None, tuned: str = "minilm"
+) -> Model:
+    """A text encoder fine-tuned in all layers, with masks that all texts share as its members.
+
+    Parameters
+    ----------
+    pool : sequence of str
+        The texts of the pool; not used here.
+    cache : Path
+        The folder for what is computed once.
+    members : int, optional
+        The number of masks.
+    epochs : int, optional
+        The largest number of epochs; None takes that of the recipe.
+    tuned : str, optional
+        The text encoder to fine-tune.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    return _fine_tuned("dropout", cache, members, epochs, tuned)
+
+
+def finetuned_ensemble(
+    pool: Items, cache: Path, *, members: int = 5, epochs: int | None = None, tuned: str = "minilm"
+) -> Model:
+    """Text encoders fine-tuned in all layers, each with a validation split of its own that stops it.
+
+    Parameters
+    ----------
+    pool : sequence of str
+        The texts of the pool; not used here.
+    cache : Path
+        The folder for what is computed once.
+    members : int, optional
+        The number of networks.
+    epochs : int, optional
+        The largest number of epochs; None takes that of the recipe.
+    tuned : str, optional
+        The text encoder to fine-tune.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    return _fine_tuned("ensemble", cache, members, epochs, tuned)
+
+
+def adapted(
+    pool: Items,
+    cache: Path,
+    *,
+    members: int = 20,
+    epochs: int | None = None,
+    frozen: str = "bge-words",
+    tuned: str = "minilm",
+) -> Model:
+    """A frozen text encoder and a fine-tuned one, weighed by held-out labels.
+
+    Parameters
+    ----------
+    pool : sequence of str
+        The texts of the pool.
+    cache : Path
+        The folder for what is computed once.
+    members : int, optional
+        How many members are drawn.
+    epochs : int, optional
+        The largest number of epochs of the fine-tuned one; None takes that of the recipe.
+    frozen : str, optional
+        The frozen text encoder, with the words beside it.
+    tuned : str, optional
+        The text encoder to fine-tune.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    from bemps.models.text.adapted_text import AdaptedText
+
+    return AdaptedText(_frozen(frozen, pool, cache, members), _tuned(tuned, pool, cache, members, epochs), pool=pool)
+
+
+def _frozen(name: str, pool: Items, cache: Path, members: int) -> Any:
+    """A linear head on the vectors of a text encoder and the words beside, kept in the cache."""
+    from bemps.models.encoders.feature_cache import CachedEncoder
+    from bemps.models.encoders.text_views import with_words
+    from bemps.models.linear.spectral_classifiers import SpectralLaplace
+
+    makers = {form: (row.make, row.first_view) for form, row in ENCODERS.items() if row.make and row.first_view}
+    if name not in makers:
+        raise unknown_name("frozen", name, makers)
+    make, width = makers[name]
+    layers: Any = CachedEncoder(make(), cache / "frozen")
+    encode = with_words(layers, [str(text) for text in pool], width)
+    return SpectralLaplace(pool, members=members, encode=encode, first_view=width)
+
+
+def _fine_tuned(posterior: str, cache: Path, members: int, epochs: int | None, name: str) -> Model:
+    with requires_extra("finetune", "a fine-tuned text model"):
+        from bemps.models.text.finetuned_laplace import fine_tuned
+    return fine_tuned(posterior, name=name, members=members, epochs=epochs, cache=cache, device="cpu")
+
+
+def _tuned(name: str, pool: Items, cache: Path, members: int, epochs: int | None) -> Any:
+    with requires_extra("finetune", "a fine-tuned text model"):
+        from bemps.models.text.finetuned_laplace import FINE_TUNING, FineTunedLaplace
+    recipe = None if epochs is None else replace(FINE_TUNING, epochs=epochs)
+    return FineTunedLaplace(name, members=members, recipe=recipe, pool=pool, cache=cache, device="cpu")
+
+
+def mnist_bnn(pool: Items, _: Path, *, members: int = 5, posterior: str = "dropout") -> Model:
+    """The paper's network for MNIST.
+
+    Parameters
+    ----------
+    pool : array or sequence
+        The images of the pool; not used here.
+    _ : Path
+        The folder for what is computed once; not used here.
+    members : int, optional
+        The number of members.
+    posterior : {"dropout", "ensemble"}, optional
+        Where the members come from.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    return _network("mnist-bnn", members, posterior)
+
+
+def vgg16bn(pool: Items, _: Path, *, members: int = 5, posterior: str = "dropout", width: int = 64) -> Model:
+    """VGG-16 with batch normalisation, trained from scratch.
+
+    Parameters
+    ----------
+    pool : array or sequence
+        The images of the pool; not used here.
+    _ : Path
+        The folder for what is computed once; not used here.
+    members : int, optional
+        The number of members.
+    posterior : {"dropout", "ensemble"}, optional
+        Where the members come from.
+    width : int, optional
+        The channels of the first convolution.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    return _network("vgg16bn", members, posterior, width=width)
+
+
+def _network(name: str, members: int, posterior: str, **shape: int) -> Model:
+    with requires_extra("vision", f"the network {name}"):
+        from bemps.models.images.image_classifier import ImageClassifier
+        from bemps.models.images.image_networks import ARCHITECTURES
+    architecture = ARCHITECTURES[name]
+    network = replace(architecture, build=partial(architecture.build, **shape))
+    model: Any = ImageClassifier(network, members=members, posterior=posterior, device="cpu")
+    return model

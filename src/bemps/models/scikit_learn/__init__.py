@@ -1,0 +1,1 @@
+"""Members from scikit-learn classifiers."""

@@ -1,0 +1,1 @@
+"""Text models that are fine-tuned (needs torch and transformers)."""

@@ -1,0 +1,491 @@
+"""A labelling project from Python: the same file that the page works on, at the same time if you like."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from bemps._utils.files import check_output, written_whole
+from bemps._utils.protected_files import PAGE
+from bemps.data import Table
+from bemps.errors import InputError, unknown_name
+from bemps.formats import empty_rows
+from bemps.formats.class_file import class_file_text, read_class_file
+from bemps.formats.entries import PredictedItem, content_key, export_info, predicted_items
+from bemps.learner import ActiveLearner
+from bemps.models import Model
+from bemps.models.content_models import encode_readable
+from bemps.models.model_registry import grid_models
+from bemps.project.agreement import cohen_kappa, krippendorff_alpha
+from bemps.project.audit import AuditReport, audit_report
+from bemps.project.exporting import check_export, export_events, export_labels, project_files, write_predictions
+from bemps.project.importing import Imported, import_labels
+from bemps.project.model_arrays import KIND as ARRAYS
+from bemps.project.model_arrays import write_arrays
+from bemps.project.project_creation import update_project
+from bemps.project.project_models import Progress, ProjectModel, cache_folder, project_model
+from bemps.project.project_report import report_page
+from bemps.project.report_content import report_content
+from bemps.store import Item, NewAnswer, NewClass, Store, open_store
+from bemps.store.events import LABEL, NOTE
+from bemps.types import Array
+
+WHO = "notebook"
+REPORTED = 500  # predictions between two reports of progress
+WHAT = ("labels", "predictions", "report", "model", "arrays", "classes", "events")
+
+
+def open_project(where: str | Path, create: bool = False) -> "Project":
+    """Open a labelling project.
+
+    Parameters
+    ----------
+    where : path or str
+        The file of the project, or its `postgresql+psycopg://` address.
+    create : bool
+        Whether to make the project if there is none.
+
+    Returns
+    -------
+    Project
+        The project. Use it in a `with` block, or close it.
+    """
+    return Project(open_store(where, create=create))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far annotators agree.
+
+    Attributes
+    ----------
+    items : int
+        The number of items that at least two annotators labelled.
+    alpha : float
+        Krippendorff's alpha over those items.
+    kappa : dict
+        Cohen's kappa of each pair of annotators, and the number of items that both labelled.
+    """
+
+    items: int
+    alpha: float
+    kappa: dict[tuple[str, str], tuple[float, int]]
+
+
+class Project:
+    """A labelling project: items, labels, and a model with its predictions.
+
+    Parameters
+    ----------
+    store : Store
+        The database of the project.
+    progress : callable, optional
+        A function of (task, done, total). It is called while vectors of items are made for the first time.
+    """
+
+    def __init__(self, store: Store, progress: Progress | None = None) -> None:
+        self.store, self.progress = store, progress
+        self.broken: set[str] = set()  # paths of images that could not be decoded
+        self._fitted: tuple[tuple[int, int, bool], ActiveLearner] | None = None
+
+    def close(self) -> None:
+        """Close the database of the project."""
+        self.store.close()
+
+    def __enter__(self) -> "Project":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self.store.count()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of the project; `store.set` changes them."""
+        return self.store.settings
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes, in order."""
+        return tuple(class_.name for class_ in self.store.classes())
+
+    def items(self) -> Iterator[Item]:
+        """All items, in order."""
+        return self.store.items()
+
+    def add(self, table: Table, annotator: str = WHO) -> int:
+        """Add the rows of a table as items, with their classes and labels.
+
+        The project is then what `bemps label` would have made of the file: a share of its items (`audit_share` of the
+        settings) is set aside at random to measure accuracy.
+
+        Parameters
+        ----------
+        table : Table
+            The table that `bemps.data.read(...)` returns: texts or image files.
+        annotator : str
+            The name under which new classes are recorded.
+
+        Returns
+        -------
+        int
+            The number of rows that were new.
+        """
+        return update_project(self.store, self.store.read_settings(), table, annotator=annotator).rows
+
+    def add_classes(self, classes: Sequence[str | NewClass] | Path, annotator: str = WHO) -> tuple[str, ...]:
+        """Add classes, and bring keys, descriptions and colours to those that are there.
+
+        Parameters
+        ----------
+        classes : sequence of str or NewClass, or Path
+            Names, classes with more, or the path of a class file.
+        annotator : str
+            The name under which they are recorded.
+
+        Returns
+        -------
+        tuple of str
+            The names of the new classes.
+        """
+        entries = read_class_file(classes) if isinstance(classes, Path) else classes
+        settings = self.store.read_settings()
+        return update_project(self.store, settings, None, annotator=annotator, classes=entries, take_over=True).classes
+
+    # labels
+
+    def labels(self, annotator: str | None = None) -> dict[str, str]:
+        """Return the current label of each item and its copies, by id.
+
+        Parameters
+        ----------
+        annotator : str, optional
+            Whose labels to return. By default the labels of all are resolved by `Store.current`.
+
+        Returns
+        -------
+        dict[str, str]
+            Labels by id. Items without a label are left out.
+        """
+        current = self.store.current(annotator)
+        labels = {id: answer.label for id, answer in current.items() if answer.label is not None}
+        return labels | {id: labels[original] for id, original in self.store.copies().items() if original in labels}
+
+    def tell(self, labels: Mapping[str, str], annotator: str = WHO) -> int:
+        """Record labels. They are on disk when this returns.
+
+        Parameters
+        ----------
+        labels : mapping of str to str
+            Labels by id.
+        annotator : str
+            The annotator who gave them.
+
+        Returns
+        -------
+        int
+            The number of labels that were recorded. Labels that the annotator gave before are not recorded again.
+        """
+        own = self.labels(annotator)
+        new = [NewAnswer(annotator, id, LABEL, label) for id, label in labels.items() if own.get(id) != label]
+        return len(self.store.record(new))
+
+    def agreement(self) -> Agreement:
+        """Return the agreement between annotators, over the items that at least two of them have labelled."""
+        by_item: dict[str, dict[str, str]] = {}
+        for answer in self.store.answers():
+            if answer.kind == LABEL and answer.label is not None:
+                by_item.setdefault(answer.item, {})[answer.annotator] = answer.label
+        twice = [labels for labels in by_item.values() if len(labels) > 1]
+        people = sorted({who for labels in twice for who in labels})
+        kappa = {}
+        for first, other in combinations(people, 2):
+            both = [(labels[first], labels[other]) for labels in twice if first in labels and other in labels]
+            if both:
+                kappa[first, other] = cohen_kappa([a for a, _ in both], [b for _, b in both]), len(both)
+        return Agreement(len(twice), krippendorff_alpha([list(labels.values()) for labels in twice]), kappa)
+
+    # the model
+
+    def model(self) -> ProjectModel:
+        """Return the model of the project. Its `words` describe it in a sentence."""
+        return project_model(self.store.read_settings(), cache=cache_folder(self.store.path), progress=self.progress)
+
+    def learner(self, audit: bool = False, final: bool = False, model: str | None = None) -> ActiveLearner:
+        """Return an active learner with the items and labels of the project.
+
+        Parameters
+        ----------
+        audit : bool
+            Whether to include the audit items.
+        final : bool
+            Whether its text encoder is fine-tuned on the labels, where the project adapts. That takes minutes in every
+            fit: it is for predicting, not for asking.
+        model : str, optional
+            Another model than the project's own: one of `bemps run` that learns from texts as they are, such as
+            `finetuned-laplace`, `finetuned-dropout` or `finetuned-ensemble`.
+
+        Returns
+        -------
+        ActiveLearner
+            The learner. Labels that it is told are not saved in the project; `Project.tell` saves labels. It does not
+            ask for items that others are labelling now; `learner.exclude([])` allows them again. Images that cannot be
+            decoded are left out of it, and named in `broken`.
+        """
+        held_out = frozenset() if audit else self.store.audit()
+        own = self.model()
+        items = self._readable([item for item in self.store.items() if item.id not in held_out], own)
+        if not items:
+            raise InputError("project", expected="items to learn from", got="none", fix="Add some first.")
+        known = frozenset(item.id for item in items)
+        answers = {id: answer for id, answer in self.store.current().items() if id in known}
+        settings = self.store.read_settings()
+        labels = {id: str(answer.label) for id, answer in answers.items() if settings.learns_from(answer)}
+        contents = [item.content for item in items]
+        learner = ActiveLearner(
+            self._classifier(own, model, contents, len(labels) if final else 0),
+            contents,
+            ids=[item.id for item in items],
+            classes=self.classes,
+            strategy=own.strategy(len(self.classes)),
+            seed=settings.seed,
+        )
+        learner.tell(labels)
+        learner.skip([id for id, answer in answers.items() if id not in labels and answer.kind != NOTE])
+        others = {id for id, who in self.store.leases().items() if who - {WHO}}
+        learner.exclude([item.id for item in items if item.id in others])
+        return learner
+
+    def is_fine_tuned(self, audit: bool = False) -> bool:
+        """Whether the model that predicts has a text encoder that learns from the labels.
+
+        Parameters
+        ----------
+        audit : bool
+            Whether it learns from the audit items too.
+        """
+        held_out = frozenset() if audit else self.store.audit()
+        settings = self.store.read_settings()
+        answers = {id: answer for id, answer in self.store.current().items() if id not in held_out}
+        return self.model().is_fine_tuned(sum(map(settings.learns_from, answers.values())))
+
+    def _classifier(self, own: ProjectModel, name: str | None, contents: Sequence[str], labels: int) -> Model:
+        """The model of the project, fine-tuned where there are enough labels, or another by its name."""
+        if name is None:
+            return own.final(labels, self.progress)
+        kind = self.store.read_settings().kind
+        row = grid_models().get(name)
+        if row is None or row.reads not in ("text", "plain") or kind != "text":
+            texts = [known for known, row in grid_models().items() if row.reads in ("text", "plain")]
+            raise unknown_name("model of a learner on texts", name, texts)
+        return row.make(list(contents), cache_folder(self.store.path) / "fine-tuning")
+
+    def predictions(self, audit: bool = False) -> Iterator[PredictedItem]:
+        """Predict every item of the project, copies included.
+
+        Parameters
+        ----------
+        audit : bool
+            Whether to learn from the audit items too.
+
+        Returns
+        -------
+        iterator of PredictedItem
+            Items with the probability of every class and the label that people gave.
+        """
+        return self.predict(self.store.rows(), audit=audit)
+
+    def predict(self, items: Iterable[Item], audit: bool = False) -> Iterator[PredictedItem]:
+        """Predict any items.
+
+        Parameters
+        ----------
+        items : iterable of Item
+            The items.
+        audit : bool
+            Whether to learn from the audit items too.
+
+        Returns
+        -------
+        iterator of PredictedItem
+            Items with the probability of every class. An item has the label that people gave to the same content.
+        """
+        answers = {id: answer for id, answer in self.store.current().items() if answer.kind != NOTE}
+        copied = self.store.read_settings().kind == "image" and bool(self.store.copies())  # under other names
+        human: dict[str, str] = {}
+        passed_over: dict[str, str] = {}
+        for item in self.store.rows() if copied else self.store.items(answers):
+            answer = answers.get(item.copy_of or item.id)
+            if answer is not None and answer.label is not None:
+                human[content_key(item.content)] = answer.label
+            elif answer is not None:
+                passed_over[content_key(item.content)] = answer.kind
+        self.current_learner(audit)  # what is missing is said now, not when the first item is taken
+        return predicted_items(lambda contents: self._probs(contents, audit), items, human, passed_over)
+
+    def audit_report(self) -> AuditReport:
+        """Return accuracy and weighted F1 on the audit items, which were drawn at random and are not learnt from.
+
+        Raises
+        ------
+        InputError
+            If no audit item has a label.
+        """
+        drawn = self.store.audit()
+        labels = {id: label for id, label in self.labels().items() if id in drawn}
+        if not labels:
+            fix = "Label some of what the page asks as audit items."
+            raise InputError("audit", expected="labels of audit items", got=f"none of {len(drawn)}", fix=fix)
+        probs = self._probs([item.content for item in self.store.items(labels)], audit=False)
+        codes = np.array([self.classes.index(label) for label in labels.values()])
+        readable = ~np.isnan(probs).any(1)
+        return audit_report(probs[readable], codes[readable], len(drawn))
+
+    def _probs(self, contents: list[str], audit: bool) -> Float[Array, "N K"]:
+        """The probability of every class for each content; NaN for images that cannot be decoded."""
+        learner = self.current_learner(audit)
+        probs = np.full((len(contents), len(learner.classes)), np.nan)
+        rows = [row for row, content in enumerate(contents) if content not in self.broken]
+        if self.store.read_settings().kind == "image":
+            model: Any = learner.model
+            some = self._readable_rows([contents[row] for row in rows], model.embeddings)
+            rows = [rows[row] for row in some]
+        if rows:
+            probs[rows] = learner.predict([contents[row] for row in rows])
+        return probs
+
+    def _readable(self, items: list[Item], model: ProjectModel) -> list[Item]:
+        """The items without images that cannot be decoded, which are noted in `broken`."""
+        if self.store.read_settings().kind != "image":
+            return items
+        return [items[row] for row in self._readable_rows([item.content for item in items], model.encode)]
+
+    def _readable_rows(self, contents: list[str], encode: Callable[[list[str]], Any]) -> list[int]:
+        rows, _ = encode_readable(encode, self.store.read_settings().folder, contents)
+        self.broken |= {content for row, content in enumerate(contents) if row not in frozenset(rows)}
+        return rows
+
+    def current_learner(self, audit: bool = False) -> ActiveLearner:
+        """Return the learner of the present state of the project, which is made and fitted once.
+
+        Parameters
+        ----------
+        audit : bool
+            Whether it learns from the audit items too.
+
+        Returns
+        -------
+        ActiveLearner
+            The learner. Tell it nothing: `learner` makes one of your own.
+        """
+        now = self.store.change_token(), self.store.count(), audit
+        if self._fitted is None or self._fitted[0] != now:
+            self._fitted = now, self.learner(audit, final=True)
+        return self._fitted[1]
+
+    # files
+
+    def export(
+        self,
+        path: str | Path,
+        what: str = "labels",
+        format: str | None = None,
+        *,
+        resolved: bool = False,
+        audit: bool = False,
+        force: bool = False,
+    ) -> None:
+        """Write labels, predictions, a report, the model or the log.
+
+        Parameters
+        ----------
+        path : path
+            A file; a folder for a Hugging Face dataset, for the model and for its arrays.
+        what : str
+            `labels`, `predictions`, `report` (one HTML file), `model` (for `bemps predict` and `ActiveLearner.load`),
+            `arrays` (the model as plain arrays, for programs without bemps), `classes` (a class file), or `events`.
+        format : str, optional
+            The name of a format of docs/reference/projects.md. By default the ending of the path decides.
+        resolved : bool
+            Whether to write one resolved label for each item instead of the answers of all annotators.
+        audit : bool
+            Whether predictions, model and arrays learn from the audit items too.
+        force : bool
+            Whether to replace an earlier export at that path.
+        """
+        writers: dict[str, Callable[[], object]] = {
+            "labels": lambda: export_labels(self.store, path, format, resolved=resolved, force=force),
+            "predictions": lambda: self._export_predictions(path, format, audit, force),
+            "report": lambda: self._export_report(Path(path), format, force),
+            "model": lambda: self._export_model(Path(path), audit, force),
+            "arrays": lambda: self._export_arrays(Path(path), audit, force),
+            "classes": lambda: self._export_classes(Path(path), format, force),
+            "events": lambda: export_events(self.store, path, format, force=force),
+        }
+        if what not in writers:
+            raise unknown_name("what to export", what, WHAT)
+        if what in ("model", "arrays") and format is not None:
+            raise InputError("format", expected=f"none for {what}, which is a folder", got=format, fix="Leave it out.")
+        writers[what]()
+
+    def _export_predictions(self, path: str | Path, format: str | None, audit: bool, force: bool) -> None:
+        output = check_export(path, format, inputs=project_files(self.store), force=force)
+        rows = self.predict(empty_rows.rows_of_project(self.store), audit=audit)
+        write_predictions(self._counted(rows), export_info(self.store, model=f"bemps {self.model().name}"), output)
+
+    def _counted(self, rows: Iterator[PredictedItem]) -> Iterator[PredictedItem]:
+        """The same rows; progress is told while they pass."""
+        total = self.store.count() + len(self.store.copies())
+        for done, row in enumerate(rows, 1):
+            if self.progress is not None and done % REPORTED == 0:
+                self.progress("predict", min(done, total), total)
+            yield row
+
+    def _export_report(self, path: Path, format: str | None, force: bool) -> None:
+        if format not in (None, "html"):
+            raise InputError("format", expected="html, or none", got=str(format), fix="A report is one HTML file.")
+        check_output(path, inputs=project_files(self.store), file=PAGE, force=force)
+        page = report_page(report_content(self))
+        with written_whole(path, "export to") as draft:
+            draft.write_text(page, encoding="utf-8")
+
+    def _export_classes(self, path: Path, format: str | None, force: bool) -> None:
+        if format not in (None, "csv"):
+            raise InputError("format", expected="csv, or none", got=str(format), fix="A class file is CSV.")
+        check_output(path, inputs=project_files(self.store), force=force)
+        with written_whole(path, "export to") as draft:
+            draft.write_text(class_file_text(self.store.classes()), encoding="utf-8", newline="")
+
+    def _export_model(self, path: Path, audit: bool, force: bool) -> None:
+        check_output(path, inputs=project_files(self.store), folder="saved learner", force=force)
+        self.learner(audit, final=True).save(path, force=force)
+
+    def _export_arrays(self, path: Path, audit: bool, force: bool) -> None:
+        check_output(path, inputs=project_files(self.store), folder=ARRAYS, force=force)
+        with written_whole(path, "export to") as draft:
+            write_arrays(self.learner(audit), draft, title=self.store.read_settings().title)
+
+    def import_labels(self, path: str | Path, format: str | None = None, **options: Any) -> Imported:
+        """Import the labels of a file.
+
+        Parameters
+        ----------
+        path : path
+            The file or folder to read.
+        format : str, optional
+            The name of a format. By default the format is recognised.
+        **options
+            Further options of `bemps.project.importing.import_labels`.
+
+        Returns
+        -------
+        Imported
+            The numbers of answers, items and classes that were added.
+        """
+        return import_labels(self.store, path, format, **options)

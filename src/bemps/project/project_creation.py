@@ -1,0 +1,248 @@
+"""The one way in which rows become a project, or come to one that exists: from Python and on the command line."""
+
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bemps._utils.class_names import class_name, known_name
+from bemps._utils.files import path_inside
+from bemps.data import ImageFiles, Table
+from bemps.errors import InputError, hint, parameter, unknown_name
+from bemps.formats.empty_rows import with_empty_rows
+from bemps.formats.entries import copy_key, items_of
+from bemps.formats.user_columns import columns_of_table, with_columns, with_source
+from bemps.store import Change, NewClass, Store
+from bemps.store.keywords import LONGEST, MOST, are_keywords, parse_keywords
+from bemps.store.project_settings import ProjectSettings
+from bemps.store.reservation.assignment import check_assignment
+
+LARGEST_AUDIT = 2_000
+
+
+@dataclass(frozen=True)
+class Added:
+    """What a table added to a project.
+
+    Attributes
+    ----------
+    rows : int
+        The number of new rows.
+    copies : int
+        The number of these that are copies of other rows.
+    classes : tuple of str
+        The new classes.
+    audit : int
+        The number of items that were drawn for the audit.
+    """
+
+    rows: int
+    copies: int
+    classes: tuple[str, ...]
+    audit: int
+
+
+def update_project(
+    store: Store,
+    settings: ProjectSettings,
+    table: Table | None,
+    *,
+    annotator: str,
+    classes: Sequence[str | NewClass] = (),
+    take_over: bool = False,
+    fewest_classes: int = 0,
+) -> Added:
+    """Bring rows, classes and settings into a project in one transaction, then draw its audit slice.
+
+    Parameters
+    ----------
+    store : Store
+        The database of the project, new or not.
+    settings : ProjectSettings
+        The new settings; `id`, `title`, `kind` and `folder` are filled in where they are empty.
+    table : Table or None
+        The rows. None adds no rows.
+    annotator : str
+        The name under which new classes are recorded.
+    classes : sequence of str or NewClass
+        Classes that come before those of the table.
+    take_over : bool
+        Whether keys, descriptions and colours of these also change classes that the project has already.
+    fewest_classes : int
+        With fewer classes the project is refused and stays as it was.
+
+    Returns
+    -------
+    Added
+        What was added.
+    """
+    contents = () if table is None else _contents(table, _folder(settings, table))
+    stored = store.settings
+    with store.changing() as change:
+        names = _add_classes(change, (*classes, *(() if table is None else table.classes)), annotator)
+        if take_over:
+            present = change.classes()
+            entries = [new for new in classes if isinstance(new, NewClass) and new.name in present]
+            change.take_over_classes(entries, annotator)
+        check_classes(change.classes(), fewest_classes)
+        if table is not None:
+            settings = _with_table(settings, table, contents)
+        rows = 0 if table is None else change.add_items(items_of(table, contents), copy_key(settings))
+        if settings.assign_by and settings.assign_by != stored.get("assign_by"):
+            _check_column(store, settings, table)
+        settings = _identified(settings, store)
+        check_shown_columns(settings, stored)
+        check_keywords(settings, stored, change.classes())
+        change.set_all(_changed(stored, settings))
+        copies = change.copies
+    return Added(rows, copies, names, _draw_audit(store, settings))
+
+
+def _add_classes(change: Change, classes: Sequence[str | NewClass], annotator: str) -> tuple[str, ...]:
+    """Add those that are new, and return their names. A class that was merged into another is not."""
+    known = change.understood_classes()
+    entries = {name_of(new): new for new in reversed(classes)}  # the first of a name
+    new = [name for name in dict.fromkeys(map(name_of, classes)) if known_name(name, known) not in known]
+    for name in new:
+        change.add_class(entries[name], annotator)
+    return tuple(new)
+
+
+def name_of(new: str | NewClass) -> str:
+    """Return the name of a class to add."""
+    return class_name(new if isinstance(new, str) else new.name)
+
+
+def check_classes(names: Sequence[str], fewest: int) -> None:
+    """Refuse a project with fewer classes."""
+    if len(names) < fewest:
+        fix = hint("For example: {}", "classes", "bug,feature,question") or "Add some."
+        what = parameter("classes") or "classes"
+        raise InputError(what, expected="at least two", got=str(len(names) or "none"), fix=fix)
+
+
+def _check_column(store: Store, settings: ProjectSettings, table: Table | None) -> None:
+    """Refuse a column that cannot say who gets an item."""
+    column = settings.assign_by
+    values = () if table is None else table.columns.get(column, ())
+    stored = (item.columns.get(column) for item in store.items())
+    check_assignment(column, [name for name, _, _ in settings.columns or ()], chain(stored, values))
+
+
+def check_shown_columns(settings: ProjectSettings, stored: Mapping[str, Any]) -> None:
+    """Refuse columns to show that no file of the project has. What was stored before stays."""
+    names = [name for name, _, _ in settings.columns or ()]
+    for name in settings.shown_columns:
+        if name not in names and name not in stored.get("shown_columns", ()):
+            raise unknown_name("column to show", name, names)
+
+
+def check_keywords(settings: ProjectSettings, stored: Mapping[str, Any], classes: Sequence[str]) -> None:
+    """Refuse new words to highlight of classes that do not exist, and too many or too long ones.
+
+    Parameters
+    ----------
+    settings : ProjectSettings
+        The new settings.
+    stored : mapping
+        The settings as the project has them; its words stay as they are.
+    classes : sequence of str
+        The names of the classes.
+    """
+    new = [line for line in settings.keywords if line not in stored.get("keywords", ())]
+    if not are_keywords(list(settings.keywords)):
+        got = f"{len(settings.keywords):,}, the longest of {max(map(len, settings.keywords)):,} letters"
+        expected = f"at most {MOST:,} words of at most {LONGEST} letters"
+        raise InputError("words to highlight", expected=expected, got=got, fix="Shorten the list.")
+    for keyword in parse_keywords(new):
+        if keyword.class_name is not None and keyword.class_name not in classes:
+            raise unknown_name(f"class of the word {keyword.word!r}", keyword.class_name, classes)
+
+
+def _identified(settings: ProjectSettings, store: Store) -> ProjectSettings:
+    """Every project has an id and a title."""
+    title = settings.title or ("" if store.path is None else store.path.stem.replace("_", " "))
+    return replace(settings, id=settings.id or uuid.uuid4().hex, title=title)
+
+
+def _changed(stored: Mapping[str, Any], settings: ProjectSettings) -> dict[str, Any]:
+    return {name: value for name, value in settings.to_json().items() if name not in stored or stored[name] != value}
+
+
+# -- rows ------------------------------------------------------------------------------------------------------------
+
+
+def _with_table(settings: ProjectSettings, table: Table, contents: Sequence[str]) -> ProjectSettings:
+    """What a project notes of its rows; the first of them decide what it is."""
+    settings = with_source(with_columns(settings, columns_of_table(table, contents)), table.source)
+    settings = with_empty_rows(settings, table)
+    settings = replace(settings, folder=str(_folder(settings, table) or ""))
+    if table.source is not None:
+        title = settings.title or table.source.stem.replace("_", " ")
+        settings = replace(settings, stamp=stamp_of(table.source, table.read_with), title=title)
+    return settings if settings.id else replace(settings, kind=table.kind)
+
+
+def stamp_of(path: Path, columns: Mapping[str, Any]) -> list[Any]:
+    """Changes when a file or the columns that are read do; a folder is looked through every time."""
+    state = path.stat()
+    pairs = [[name, value] for name, value in sorted(columns.items()) if (name, value) != ("id", "path")]
+    return [str(path.resolve()), state.st_size, state.st_mtime_ns, pairs]
+
+
+def _folder(settings: ProjectSettings, table: Table) -> Path | None:
+    """Where a project's images are: as it says, unless that is gone; else where its first rows are."""
+    if settings.folder and Path(settings.folder).is_dir():
+        return Path(settings.folder)
+    if table.source is not None:
+        path = table.source.resolve()
+        return path if path.is_dir() else path.parent
+    if isinstance(table.items, ImageFiles):
+        return Path(os.path.commonpath([Path(path).resolve().parent for path in table.items.paths]))
+    return None
+
+
+def check_contents(table: Table) -> None:
+    """Refuse a table of what people cannot label."""
+    _contents(table, _folder(ProjectSettings(), table))
+
+
+def _contents(table: Table, folder: Path | None) -> Sequence[str]:
+    """What the items of a table are: texts, or paths of images below a folder."""
+    if isinstance(table.items, list):
+        return table.items
+    if not isinstance(table.items, ImageFiles) or folder is None:
+        what = "table" if table.source is None else str(table.source)
+        raise InputError(what, expected="texts or image files", got="numbers", fix="Name the text column.")
+    return [_image_name(path, folder.resolve()) for path in table.items.paths]
+
+
+def _image_name(path: str, folder: Path) -> str:
+    """The path below the folder; what lies outside, also through a link, would never be shown."""
+    if path_inside(folder, Path(path).absolute()) is None:
+        raise InputError("image", expected=f"a file inside or below {folder}", got=path, fix="Copy it there.")
+    name = Path(os.path.relpath(Path(path).absolute(), folder))
+    return (Path(path).resolve().relative_to(folder) if ".." in name.parts else name).as_posix()
+
+
+# -- the audit slice -------------------------------------------------------------------------------------------------
+
+
+def _draw_audit(store: Store, settings: ProjectSettings) -> int:
+    """Set the audit slice aside before anything is chosen by the model: a fair sample of the pool."""
+    drawn_before = store.audit()
+    size = min(LARGEST_AUDIT, round(settings.audit_share * store.count())) - len(drawn_before)
+    if size <= 0:
+        return 0
+    answered = store.current()
+    free = [item for item in store.ids() if item not in answered and item not in drawn_before]
+    if not free:
+        return 0
+    rng = np.random.default_rng([settings.seed, len(drawn_before)])
+    rows = rng.choice(len(free), min(size, len(free)), replace=False)
+    return store.mark_audit([free[row] for row in rows])

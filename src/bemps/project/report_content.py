@@ -1,0 +1,90 @@
+"""What the report of a project says, gathered from the project."""
+
+from typing import TYPE_CHECKING
+
+from bemps.errors import BempsError
+from bemps.learner.cross_validation import cross_validate
+from bemps.metrics import Share
+from bemps.models.base import take
+from bemps.project.accuracy import FEWEST_AUDITED, FEWEST_LABELS, accuracy_from, estimated_accuracy
+from bemps.project.audit import AuditReport
+from bemps.project.history import History
+from bemps.project.project_report import Pair, Quality, ReportContent, percent, too_few
+from bemps.store.project_settings import ProjectSettings
+
+if TYPE_CHECKING:
+    from bemps.project.project import Project
+
+
+def report_content(project: "Project") -> ReportContent:
+    """Return everything that a report says; the model is fitted and cross-validated for it."""
+    store, agreement = project.store, project.agreement()
+    settings = store.read_settings()
+    return ReportContent(
+        title=settings.title,
+        kind=settings.kind,
+        items=store.count(),
+        copies=len(store.copies()),
+        classes=project.classes,
+        current=store.current(),
+        answers=store.answers(),
+        quality=_quality(project, settings),
+        alpha=agreement.alpha,
+        shared=agreement.items,
+        pairs=[Pair(*names, kappa, items) for names, (kappa, items) in sorted(agreement.kappa.items())],
+        method=_how(project, settings),
+    )
+
+
+def _quality(project: "Project", settings: ProjectSettings) -> Quality | str:
+    truth = _truth(project)
+    if settings.no_model:
+        return "There is no model: items came at random, and nothing was learnt."
+    if len(truth) < FEWEST_AUDITED:
+        return too_few(len(truth))
+    try:
+        audit = project.audit_report()
+    except BempsError as error:  # too few labels to learn from, a package that is missing
+        return f"There is no model to measure. {error}"
+    history = History(settings.history)
+    history.counted = dict(enumerate(project.store.counted_classes()))
+    curve = history.accuracies(truth)
+    return Quality(audit, _accuracy(project, audit), curve)
+
+
+def _truth(project: "Project") -> dict[str, int]:
+    """The numbers of the classes of the labelled audit items."""
+    drawn, numbers = project.store.audit(), {known.name: known.id for known in project.store.classes()}
+    answers = project.store.current()
+    return {id: numbers[a.label] for id, a in answers.items() if id in drawn and a.label is not None}
+
+
+def _accuracy(project: "Project", audit: AuditReport) -> Share:
+    """As the page has it: the audit, and what the model gets wrong among the other labels."""
+    learner = project.current_learner()
+    rows, codes = learner.pool.labelled()
+    if len(rows) < FEWEST_LABELS:
+        return audit.accuracy
+    spare = project.model().on_contents()
+    spare.see_pool(learner.items)  # type: ignore[attr-defined]
+    judged = cross_validate(spare, take(learner.items, rows), codes, learner.classes)
+    if judged is None:
+        return audit.accuracy
+    drawn = [item.content for item in project.store.items(project.store.audit())]
+    right = round(audit.accuracy.value * audit.size)
+    return accuracy_from(right, audit.size, estimated_accuracy(*judged, learner.predict(drawn).max(1)))
+
+
+def _how(project: "Project", settings: ProjectSettings) -> dict[str, str]:
+    """How items were chosen, as a reader needs it to judge or to repeat it."""
+    audit = f"{percent(settings.audit_share)} of the items asked, drawn at random; the model never learns from them"
+    lines = {"To measure it": audit if settings.audit_share else "no items were set aside"}
+    if settings.no_model:
+        return {"Chosen by": "chance"} | lines
+    model = project.model()
+    return {
+        "Model": f"{model.name}: {model.words}",
+        "Chosen by": f"{model.strategy(len(project.classes))}, after the first labels of two classes",
+        **lines,
+        "Seed": str(settings.seed),
+    }

@@ -1,0 +1,1 @@
+"""Figures as SVG, without a plotting library."""

@@ -1,0 +1,35 @@
+"""Results of a run: curves, comparisons, labels saved, times, calibration, data maps, projections."""
+
+from bemps.experiments.epoch_training import ece_of_epochs as ece_of_epochs
+from bemps.metrics import METRICS as METRICS
+from bemps.metrics import Metric as Metric
+from bemps.metrics import Reliability as Reliability
+from bemps.metrics import calibration_errors as calibration_errors
+from bemps.metrics import expected_calibration_error as expected_calibration_error
+from bemps.metrics import reliability as reliability
+from bemps.metrics import running_average as running_average
+from bemps.metrics import running_ece as running_ece
+from bemps.results.area import area_under_curve as area_under_curve
+from bemps.results.data_maps import DataMap as DataMap
+from bemps.results.data_maps import acquired_shares as acquired_shares
+from bemps.results.data_maps import data_map as data_map
+from bemps.results.data_maps import training_dynamics as training_dynamics
+from bemps.results.label_savings import Saving as Saving
+from bemps.results.label_savings import labels_to_reach as labels_to_reach
+from bemps.results.label_savings import saving as saving
+from bemps.results.learning_curves import Curve as Curve
+from bemps.results.learning_curves import Mean as Mean
+from bemps.results.learning_curves import Results as Results
+from bemps.results.learning_curves import Setting as Setting
+from bemps.results.paired_comparison import PairTest as PairTest
+from bemps.results.paired_comparison import holm as holm
+from bemps.results.paired_comparison import paired_tests as paired_tests
+from bemps.results.predicted_gain import Diagnostic as Diagnostic
+from bemps.results.predicted_gain import gain_diagnostic as gain_diagnostic
+from bemps.results.run_reading import RunFolder as RunFolder
+from bemps.results.run_reading import read_run as read_run
+from bemps.results.timing import Cost as Cost
+from bemps.results.timing import costs as costs
+from bemps.results.tsne import projection as projection
+from bemps.results.win_matrix import Pairwise as Pairwise
+from bemps.results.win_matrix import pairwise_matrix as pairwise_matrix

@@ -1,0 +1,1 @@
+"""Items as the page shows them: columns beside the text, Markdown, highlights."""

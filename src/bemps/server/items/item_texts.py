@@ -1,0 +1,31 @@
+"""The text of an item as the page shows it: Markdown, and the words to highlight in it."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from bemps.server.http.markdown_text import render_markdown
+from bemps.server.panels.map_panel import colours_of
+from bemps.store import COLOURS, Class
+from bemps.store.keywords import parse_keywords
+from bemps.store.project_settings import ProjectSettings
+
+CACHED = 500  # texts: those that people have in their browsers are asked for again
+
+
+@lru_cache(maxsize=CACHED)
+def item_html(text: str) -> str:
+    """Return a text as safe HTML, rendered as Markdown."""
+    return render_markdown(text)
+
+
+def keywords_as_json(settings: ProjectSettings, classes: Sequence[Class]) -> list[dict[str, Any]]:
+    """Return the words to highlight for the browser, each with its class and the colour of that class on the map."""
+    words: list[dict[str, Any]] = []
+    colours = colours_of(classes)
+    for keyword in parse_keywords(settings.keywords):
+        word: dict[str, Any] = {"word": keyword.word, "prefix": keyword.is_prefix}
+        if keyword.class_name in colours:
+            word |= {"class": keyword.class_name, "colour": COLOURS[colours[keyword.class_name]]}
+        words.append(word)
+    return words

@@ -1,0 +1,49 @@
+"""The panel of suggestions: what suggests, how it goes, how good it is, and what may be changed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bemps.server.engine import Engine
+from bemps.server.suggestions.suggestion_quality import quality_of
+from bemps.server.suggestions.suggestion_sources import (
+    ITEMS_PER_REQUEST,
+    LONGEST_TEXT,
+    column_of,
+    is_address,
+    sending_words,
+)
+from bemps.store import Answer
+
+
+def suggestions_of(engine: Engine, answers: Mapping[str, Answer]) -> dict[str, Any]:
+    """Return everything that the panel shows."""
+    settings, suggester = engine.settings, engine.suggester
+    column = column_of(settings.suggest)
+    return {
+        "suggest": settings.suggest,
+        "quality": quality_of(engine, answers),
+        "columns": [name for name, _, same in settings.columns or () if not same],
+        "column": column,
+        "unknown": suggester.column_words(),
+        "address": settings.suggest if is_address(settings.suggest) else "",
+        "model": settings.suggest_model,
+        "sending": sending_words(settings.suggest) if is_address(settings.suggest) else "",
+        "items": ITEMS_PER_REQUEST,
+        "characters": LONGEST_TEXT,
+        "waits": suggester.waits_for_consent,
+        "progress": _progress(engine),
+        "images": settings.kind == "image",
+        "no_model": settings.no_model,
+    }
+
+
+def _progress(engine: Engine) -> dict[str, Any]:
+    suggester = engine.suggester
+    return {
+        "asked": len(suggester.cache),
+        "without": sum(label is None for label in suggester.cache.values()),
+        "made": suggester.requests_made,
+        "most": engine.settings.suggest_requests,
+        "problem": suggester.problem,
+        "stopped": suggester.stopped,
+    }

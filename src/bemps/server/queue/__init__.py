@@ -1,0 +1,1 @@
+"""Which item comes next, for whom, and how answers reach the store."""

@@ -1,0 +1,123 @@
+"""The process that writes one result: `python -m bemps.server.results.result_worker`.
+
+It reads one message, writes the file, says so, and ends. If the server goes away meanwhile, it removes what it has
+written and ends too.
+"""
+
+import os
+import shutil
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from bemps._utils.files import slug
+from bemps.errors import BempsError
+from bemps.formats.format_registry import FORMATS
+from bemps.limits import library_threads
+from bemps.server.model.messages import Message, decode, encode
+from bemps.server.results.result_messages import NotWritten, Step, WriteResult, Written
+
+if TYPE_CHECKING:
+    from bemps.project import Project
+
+NICE = 10  # people come first
+PAUSE = 0.2  # seconds between two reports of progress
+ENDINGS = {"report": ".html"}
+FOLDERS = {"model": "-model", "arrays": "-arrays"}
+USE = """# {title}
+
+The folder `{name}` is a model that bemps learnt. With bemps installed:
+
+    bemps predict {name} new.csv --text body --out predictions.csv
+
+or in Python:
+
+    from bemps import ActiveLearner
+    learner = ActiveLearner.load("{name}")
+    learner.predict(["a text"])  # the probability of every class of learner.classes
+"""
+
+
+def main() -> None:
+    """Read what to write from standard input, write it, and report on standard output."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what libraries print is no message
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    order = decode(sys.stdin.readline(), {WriteResult.kind: WriteResult})
+    assert isinstance(order, WriteResult)
+    threading.Thread(target=_follow, args=(sys.stdin, Path(order.folder)), daemon=True).start()
+
+    def speak(message: Message) -> None:
+        out.write(encode(message) + "\n")
+        out.flush()
+
+    with library_threads(1):
+        speak(result_of(order, speak))
+
+
+def _follow(stream: TextIO, folder: Path) -> None:
+    """Wait for the end of the server, and leave nothing behind."""
+    stream.read()
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+
+
+def result_of(order: WriteResult, speak: Callable[[Message], None]) -> Written | NotWritten:
+    """Write the file and return a message about it; an error of bemps is reported in its own words."""
+    from bemps.project import Project
+    from bemps.store import open_store
+
+    try:
+        with Project(open_store(order.project), progress=Pace(speak)) as project:
+            path = Path(order.folder) / _name(project, order)
+            named = None if order.what in (*ENDINGS, *FOLDERS) else order.format
+            project.export(path, order.what, named, resolved=order.resolved, audit=order.audit)
+            title = project.store.read_settings().title
+            return Written(_packed(path, title, order.what).name)
+    except BempsError as error:
+        return NotWritten(str(error))
+
+
+def _name(project: "Project", order: WriteResult) -> str:
+    """A name that says what is in it: that of the project, and what was asked for."""
+    stem = slug(project.store.read_settings().title)[:60].strip("._-") or "project"
+    if order.what in FOLDERS:
+        return stem + FOLDERS[order.what]
+    ending = ENDINGS.get(order.what) or FORMATS[order.format or "csv"].usual_ending
+    return f"{stem}-{order.what}{ending}"
+
+
+def _packed(path: Path, title: str, what: str) -> Path:
+    """A folder as one zip file."""
+    if not path.is_dir():
+        return path
+    archive = path.with_name(f"{path.name}.zip")
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for file in sorted(path.rglob("*")):
+            packed.write(file, Path(path.name) / file.relative_to(path))
+        if what == "model":
+            packed.writestr("README.md", USE.format(title=title or path.name, name=path.name))
+    shutil.rmtree(path)
+    return archive
+
+
+class Pace:
+    """Reports of progress, not more than a few a second; the last of a task always."""
+
+    def __init__(self, speak: Callable[[Message], None]) -> None:
+        self._speak, self._last = speak, 0.0
+
+    def __call__(self, task: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._last >= PAUSE or done >= total:
+            self._last = now
+            self._speak(Step(task, done, total))
+
+
+if __name__ == "__main__":
+    main()

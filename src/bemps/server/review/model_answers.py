@@ -1,0 +1,48 @@
+"""What panels have asked the model: computed once for each order of the model, and waited for only a while."""
+
+import asyncio
+from typing import Any
+
+from bemps.server.model.model_process import Background
+from bemps.server.model.model_status import ModelStatus
+
+LONGEST = 300.0  # seconds that a task may take
+PATIENCE = 2.0  # seconds that a panel waits before it says so
+
+
+class ModelAnswers:
+    """The last answer of each task, with the number of orders at that time."""
+
+    def __init__(self, background: Background, status: ModelStatus) -> None:
+        self._background, self._status = background, status
+        self._answers: dict[str, tuple[int, dict[str, Any]]] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    async def get(self, task: str, patience: float = PATIENCE) -> dict[str, Any] | None:
+        """Return the answer of a task: an earlier one while a new one is made, and None before there is any."""
+        known = self._answers.get(task)
+        if self._status.alive and (known is None or known[0] != self._status.orders):
+            if task not in self._running:
+                self._running[task] = asyncio.create_task(self._ask(task))
+            if known is None:
+                await asyncio.wait([self._running[task]], timeout=patience)
+        return self._answers[task][1] if task in self._answers else None
+
+    def is_fresh(self, task: str) -> bool:
+        """Whether the answer is that of the present order."""
+        return task in self._answers and self._answers[task][0] == self._status.orders
+
+    async def _ask(self, task: str) -> None:
+        try:
+            orders = self._status.orders
+            answer = await self._background.ask(task, LONGEST)
+            if answer and "item" not in answer:  # a failure names the task
+                self._answers[task] = orders, answer
+        finally:
+            del self._running[task]
+
+    async def stop(self) -> None:
+        """End the tasks that still wait for an answer."""
+        for running in list(self._running.values()):
+            running.cancel()
+        await asyncio.gather(*self._running.values(), return_exceptions=True)

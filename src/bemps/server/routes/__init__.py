@@ -1,0 +1,1 @@
+"""The requests that the labelling page makes: items, answers, panels, results."""

@@ -1,0 +1,67 @@
+// Files that the server makes: asked for, watched until they are ready, and then downloaded.
+
+import { fragment, get, post } from "./post.js";
+
+const PAUSE = 500; // milliseconds between looks
+
+export class Results {
+  constructor({ ready, trouble }) {
+    Object.assign(this, { ready, trouble, mine: new Set(), watching: false });
+  }
+
+  // begin to make a file; it is downloaded when it is ready
+  async make({ what, format, resolved, audit }) {
+    const job = await post("api/result", { what, format: format || null, resolved: Boolean(resolved), audit: Boolean(audit) });
+    this.mine.add(job.id);
+    await this.show();
+    this.watch();
+  }
+
+  async cancel(id) {
+    this.mine.delete(id);
+    await post("api/result/cancel", { id });
+    await this.show();
+  }
+
+  // the list in the panel, if that is open; what somebody else has begun is watched too
+  async show() {
+    const place = document.getElementById("result-files");
+    if (!place) return;
+    const html = await fragment("panel/result-files");
+    const focused = document.activeElement?.closest?.("#result-files [data-id]")?.dataset.id;
+    place.innerHTML = html; // made by the server's templates
+    if (focused) (place.querySelector(`[data-id="${focused}"]`) || document.getElementById("panel")).focus({ preventScroll: true });
+  }
+
+  get running() { return Boolean(document.querySelector('#result-files [data-state="running"]')); }
+
+  async watch() {
+    if (this.watching) return;
+    this.watching = true;
+    while (this.mine.size || this.running) {
+      await new Promise((over) => { setTimeout(over, PAUSE); });
+      try { await this.look(); } catch (error) { this.trouble(error); }
+    }
+    this.watching = false;
+  }
+
+  async look() {
+    for (const id of [...this.mine]) {
+      const job = await get(`api/result?id=${id}`).catch((error) => { this.mine.delete(id); throw error; });
+      if (job.state === "running") continue;
+      this.mine.delete(id);
+      if (job.file) take(job);
+      this.ready(job);
+    }
+    await this.show();
+  }
+}
+
+function take({ id, file }) {
+  const link = document.createElement("a");
+  link.href = `result?id=${id}`;
+  link.download = file;
+  document.body.append(link);
+  link.click();
+  link.remove();
+}

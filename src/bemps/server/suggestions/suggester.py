@@ -1,0 +1,280 @@
+"""Suggested labels while people label: known for an item, or asked for in the background, never waited for."""
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from bemps.errors import BempsError
+from bemps.server.model.model_status import ModelStatus
+from bemps.server.queue.answer_writer import AnswerWriter
+from bemps.server.queue.leasing import Lending
+from bemps.server.queue.schedule import Schedule
+from bemps.server.suggestions.chat_client import ChatError, ask_chat
+from bemps.server.suggestions.chat_prompt import Prompt, parse_labels
+from bemps.server.suggestions.suggestion_sources import ITEMS_PER_REQUEST, column_of, is_address, key_for
+from bemps.server.suggestions.suggestion_values import class_named_by, unknown_values, unknown_words
+from bemps.store import Class, Item, Store
+from bemps.store.project_settings import BY_MODEL, ProjectSettings
+
+Result = TypeVar("Result")
+LOG = logging.getLogger("bemps.server")
+LONGEST_WAIT_FOR_REPLY = 120.0  # seconds
+TICK = 0.25  # seconds between looks at who needs a suggestion
+SOON = 5  # items of a browser that should have a suggestion
+AHEAD = 20  # items of the model's order that are asked ahead of their turn
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds
+
+
+class Suggester:
+    """What suggests labels in one project, on one event loop.
+
+    Parameters
+    ----------
+    store : Store
+        The database of the project.
+    schedule : Schedule
+        The order in which items are asked. It knows the audit items, which never show a suggestion.
+    lending : Lending
+        The items that people have.
+    model_status : ModelStatus
+        What the model thinks.
+    writer : AnswerWriter
+        Writes to the store.
+    """
+
+    def __init__(
+        self, store: Store, schedule: Schedule, lending: Lending, model_status: ModelStatus, writer: AnswerWriter
+    ) -> None:
+        self.store, self.schedule, self.lending, self.model_status, self.writer = (
+            store, schedule, lending, model_status, writer,
+        )  # fmt: skip
+        self.settings = ProjectSettings()  # until `configure`
+        self.names: tuple[str, ...] = ()
+        self.descriptions: dict[str, str] = {}
+        self.allowed = ""  # the address that may be asked, as a person said so since this server started
+        self.from_command = False
+        self.prompt: Prompt | None = None
+        self.cache: dict[str, str | None] = {}  # what the address answered, by item
+        self.problem = ""  # why there are no suggestions, in words
+        self.stopped = False  # until a person tries again
+        self.tries = 0
+        self.pause, self.seconds = FIRST_PAUSE, LONGEST_WAIT_FOR_REPLY
+        self._temperature = True
+        self.requests_made = 0
+        self._column_words: tuple[object, str] = (None, "")
+        self._task: asyncio.Task[None] | None = None
+
+    # -- settings ----------------------------------------------------------------------------------------------------
+
+    def allow(self, address: str, from_command: bool = False) -> None:
+        """Let an address be asked: a person has read what is sent there.
+
+        Parameters
+        ----------
+        address : str
+            The address, as in the settings.
+        from_command : bool
+            Whether the command line named it, so that it may have the key of the environment.
+        """
+        self.from_command = from_command or (self.from_command and address == self.allowed)
+        self.allowed = address
+        self.try_again()
+
+    def try_again(self) -> None:
+        """Forget the last failure."""
+        self.problem, self.stopped, self.tries = "", False, 0
+
+    def configure(self, settings: ProjectSettings, classes: Sequence[Class]) -> None:
+        """Follow the settings and the classes of the project. What was answered to the same prompt counts again."""
+        self.settings, self.descriptions = settings, offered_classes(classes)
+        self.names = tuple(self.descriptions)
+        self.requests_made = max(self.requests_made, settings.suggest_requests_made)
+        prompt = self._prompt()
+        if prompt != self.prompt:
+            self.cache = {} if prompt is None else self.store.suggestions(prompt.version)
+            self.prompt = prompt
+            self._temperature = True
+            self.try_again()
+
+    def _prompt(self) -> Prompt | None:
+        settings = self.settings
+        if not is_address(settings.suggest):
+            return None
+        described = {name: words for name, words in self.descriptions.items() if words}
+        return Prompt(settings.suggest, settings.suggest_model, self.names, settings.guidelines, described)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether items may come with a suggestion."""
+        return bool(self.settings.suggest)
+
+    @property
+    def waits_for_consent(self) -> bool:
+        """Whether the project names an address that nobody has allowed since this server started."""
+        return self.prompt is not None and self.allowed != self.prompt.address
+
+    @property
+    def requests_left(self) -> int:
+        """How many requests may still be sent."""
+        return max(0, self.settings.suggest_requests - self.requests_made)
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    def suggestion(self, item: Item) -> str | None:
+        """Return the class to show beside an item; None if there is none yet, and always for audit items."""
+        return None if item.id in self.schedule.reserved else self.opinion(item)
+
+    def opinion(self, item: Item) -> str | None:
+        """Return the class that is suggested for an item, whether it may be shown or not."""
+        column = column_of(self.settings.suggest)
+        if column is not None:
+            return class_named_by(item.columns.get(column), self.names)
+        if self.prompt is not None:
+            return class_named_by(self.cache.get(item.id), self.names)
+        if self.settings.suggest == BY_MODEL:
+            return self._guess(item.id)
+        return None
+
+    def _guess(self, item: str) -> str | None:
+        offer = self.lending.offer(item)
+        about = self.model_status.about.get(item) or (offer.about if offer else {})
+        return self.best_guess(about.get("guess"))
+
+    def best_guess(self, guess: object) -> str | None:
+        """Return the class of highest probability of what the model says of an item; None if it says nothing."""
+        return class_named_by(guess[0][0], self.names) if isinstance(guess, list) and guess else None
+
+    def column_words(self) -> str:
+        """Return a warning about values of the column that suggest nothing. The items are looked through once."""
+        column, names = column_of(self.settings.suggest), self.names
+        if column is None:
+            return ""
+        if self._column_words[0] != (column, names):
+            words = unknown_words(*unknown_values(self.store, self.settings.suggest), column)
+            self._column_words = (column, names), words
+        return self._column_words[1]
+
+    # -- the address -------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to ask the address ahead of the people, as soon as there is one."""
+        self._task = asyncio.create_task(self._work())
+
+    async def stop(self) -> None:
+        """End the asking. A request that is on its way is not waited for."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _work(self) -> None:
+        while True:
+            await asyncio.sleep(TICK)
+            try:
+                while self._may_ask() and (items := await self._items_to_ask()):
+                    await self._ask(items)
+            except ChatError as error:
+                await self._failed(error)
+            except BempsError as error:  # a database that is away: the next turn tries again
+                self.problem = str(error)
+            except Exception:  # a defect here must not end suggestions without a word
+                LOG.exception("suggestions")
+                self.problem, self.stopped = "an error in bemps, which the terminal shows", True
+
+    def _may_ask(self) -> bool:
+        if self.prompt is None or self.waits_for_consent or self.stopped or not self.names:
+            return False
+        if not self.requests_left:
+            self.problem = f"the limit of {self.settings.suggest_requests:,} requests is reached"
+            return False
+        return True
+
+    async def _items_to_ask(self) -> list[Item]:
+        """The items of the next request: those that people get soon, then audit items that were answered."""
+        names = self._names_to_ask()[:ITEMS_PER_REQUEST]
+        return await asyncio.to_thread(lambda: list(self.store.items(names))) if names else []
+
+    def _names_to_ask(self) -> list[str]:
+        queues = list(self.lending.queues.values())
+        handed = [list(queue.in_browser) for queue in queues]
+        soon = self._unasked(name for names in handed for name in names[:SOON])
+        later = self._unasked(
+            [
+                *(name for names in handed for name in names[SOON:]),
+                *(offer.item.id for queue in queues for offer in queue.ready),
+                *(self.schedule.ranking[:AHEAD] if queues else ()),
+            ]
+        )
+        later = [name for name in later if name not in self.schedule.answered and name not in soon]
+        measured = self._unasked(name for name in self.schedule.audit if name in self.schedule.labelled)
+        if not soon and len(later) < ITEMS_PER_REQUEST:  # a request for one item costs as much as for ten
+            later = []
+        return list(dict.fromkeys([*soon, *later, *measured]))
+
+    def _unasked(self, names: Iterable[str]) -> list[str]:
+        return [name for name in dict.fromkeys(names) if name not in self.cache]
+
+    async def _ask(self, items: Sequence[Item]) -> None:
+        prompt = self.prompt
+        assert prompt is not None
+        body = prompt.body([item.content for item in items], temperature=self._temperature)
+        key = key_for(prompt.address, self.from_command)
+        self.requests_made += 1
+        await self.writer.run(lambda count=self.requests_made: self.store.set("suggest_requests_made", count))  # type: ignore[misc]
+        try:
+            reply = await in_own_thread(lambda: ask_chat(prompt.address, body, key, self.seconds))
+        except ChatError as error:
+            if not self._temperature or error.passes or "temperature" not in error.words:
+                raise
+            self._temperature = False  # some models take no such wish
+            return
+        labels = parse_labels(reply, len(items), prompt.classes)
+        answers = {item.id: label for item, label in zip(items, labels, strict=True)}
+        await self.writer.run(lambda: self.store.add_suggestions(prompt.version, answers))
+        self.try_again()
+        if prompt == self.prompt:
+            self.cache = self.cache | answers  # never changed in place: panels read it in other threads
+
+    async def _failed(self, error: ChatError) -> None:
+        """Say it, and wait: longer each time. A refusal that will not change ends the asking."""
+        self.problem, self.tries = error.words, self.tries + 1
+        self.stopped = not error.passes
+        if not self.stopped:
+            started, tries = time.monotonic(), self.tries
+            wait = min(LONGEST_PAUSE, self.pause * 2 ** (self.tries - 1))
+            while time.monotonic() - started < wait and self.tries == tries:
+                await asyncio.sleep(min(TICK, wait))
+
+
+def offered_classes(classes: Iterable[Class]) -> dict[str, str]:
+    """Return the descriptions of the classes that people can choose, by name; empty where a class has none."""
+    return {known.name: known.description for known in classes if not known.is_hidden}
+
+
+async def in_own_thread(work: Callable[[], Result]) -> Result:
+    """Run a function in a thread that nothing waits for when the server ends."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[Result] = loop.create_future()
+
+    def finish(result: Result | None, error: BaseException | None) -> None:
+        if outcome.done():
+            return
+        if error is not None:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = work()
+        except BaseException as raised:  # noqa: BLE001 -- handed to who waits
+            error = raised
+        with contextlib.suppress(RuntimeError):  # the server has ended meanwhile
+            loop.call_soon_threadsafe(finish, result, error)
+
+    threading.Thread(target=run, name="bemps-suggestions", daemon=True).start()
+    return await outcome

@@ -1,0 +1,298 @@
+"""Answers, undo, redo and adjudication: checks, and the events that record them."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+
+from bemps._utils.class_names import known_name
+from bemps.errors import InputError, unknown_name
+from bemps.store import validation
+from bemps.store.events import (
+    ADJUDICATE,
+    ANSWERED,
+    ANSWERS,
+    AUDITED,
+    CLEAR,
+    LABEL,
+    LATER,
+    LEASED,
+    LISTED,
+    METHODS,
+    MOST_LISTED,
+    NOTE,
+    REDO,
+    SAME,
+    UNDO,
+    Event,
+    ItemList,
+    ListedAnswers,
+    NewAnswer,
+)
+from bemps.store.state import Slot, State, StoredAnswer
+from bemps.store.transaction import LogTransaction, read_step
+
+LABELLED = (LABEL, ADJUDICATE)
+
+
+def checked_answers(answers: Sequence[NewAnswer], original_of: Callable[[str], str]) -> list[NewAnswer]:
+    """Check answers, and replace the ids of copies by those of their originals.
+
+    `original_of` returns the original of an id, and refuses an unknown id.
+    """
+    originals = [_with_original(answer, original_of(answer.item)) for answer in answers]
+    for answer in originals:
+        _check(answer)
+    requests = [(answer.annotator, answer.request) for answer in originals if answer.request is not None]
+    if len(set(requests)) < len(requests):
+        raise InputError("requests", expected="a different id for every answer", got="one twice", fix="Correct it.")
+    return originals
+
+
+def _with_original(answer: NewAnswer, item: str) -> NewAnswer:
+    return answer if answer.item == item else replace(answer, item=item)
+
+
+def _check(answer: NewAnswer) -> None:
+    validation.name(answer.annotator, "annotator")
+    validation.one_of(answer.kind, (*ANSWERS, ADJUDICATE), "kind of answer")
+    validation.note(answer.note)
+    if answer.method is not None:
+        validation.one_of(answer.method, METHODS, "method of an answer")
+    if answer.action is not None:
+        validation.identifier(answer.action, "action")
+    if answer.time is not None:
+        validation.microseconds(answer.time)
+    if (answer.label is not None) != (answer.kind in LABELLED):
+        expected = "a label" if answer.kind in LABELLED else "no label"
+        got = "none" if answer.label is None else repr(answer.label)
+        raise InputError(
+            f"answer {answer.kind!r} to {answer.item}", expected=expected, got=got, fix="Correct the answer."
+        )
+    if answer.kind == LATER and answer.note is not None:
+        raise InputError(f"later of {answer.item}", expected="no note", got="one", fix="Record the note by itself.")
+    if answer.kind == NOTE and answer.note is None:
+        raise InputError(f"note on {answer.item}", expected="a text", got="none", fix='Give note="" to remove it.')
+
+
+def record(transaction: LogTransaction, answers: Sequence[NewAnswer]) -> list[Event]:
+    """Record checked answers, all or none, and return their events. A repeated request returns its first event."""
+    codes = transaction.state.classes.numbers()
+    answers = [
+        answer if answer.label is None else replace(answer, label=known_name(answer.label, codes)) for answer in answers
+    ]
+    earlier = [_earlier(transaction, answer) for answer in answers]
+    for answer, event in zip(answers, earlier, strict=True):
+        if event is None and answer.label is not None and answer.label not in codes:
+            names = [known.name for known in transaction.state.classes]
+            raise unknown_name(f"label of {answer.item}", answer.label, names, "Or add the class first.")
+    return [event or _say(transaction, answer, codes) for answer, event in zip(answers, earlier, strict=True)]
+
+
+def _earlier(transaction: LogTransaction, answer: NewAnswer) -> Event | None:
+    own = answer.item, answer.kind, answer.label, answer.note
+    return transaction.repeated(answer.annotator, answer.request, lambda e: (e.item, e.kind, e.label, e.note) == own)
+
+
+def _say(transaction: LogTransaction, answer: NewAnswer, codes: dict[str, int]) -> Event:
+    state = transaction.state
+    slot = (None if answer.kind == ADJUDICATE else answer.annotator), answer.item
+    if answer.kind not in (NOTE, CLEAR):
+        transaction.leases.give_back(answer.item, answer.annotator)
+    return transaction.add_event(
+        answer.annotator,
+        answer.kind,
+        item=answer.item,
+        class_id=None if answer.label is None else codes[answer.label],
+        label=answer.label,
+        previous=state.label_of(state.stored_answer(slot)),
+        note=answer.note,
+        request=answer.request,
+        method=answer.method,
+        action=answer.action,
+        time=answer.time,
+    )
+
+
+def check_list(items: Sequence[str]) -> None:
+    """Refuse an empty list, and one that is too long to be looked through."""
+    if not 0 < len(items) <= MOST_LISTED:
+        expected = f"1 to {MOST_LISTED} items at once"
+        raise InputError("list", expected=expected, got=f"{len(items):,}", fix="Label them in parts.")
+
+
+def item_list(
+    state: State, holders: Callable[[str], Collection[str]], annotator: str, items: Iterable[str], label: str | None
+) -> ItemList:
+    """Sort out the items that an annotator may label at once.
+
+    Parameters
+    ----------
+    state : State
+        The state of the project.
+    holders : callable
+        From an item to the annotators who have a lease on it.
+    annotator : str
+        Who labels.
+    items : iterable of str
+        The ids of the items.
+    label : str or None
+        The label that they are to get; None while it is not known.
+
+    Returns
+    -------
+    ItemList
+        The items, and how many were left out.
+    """
+    free: list[str] = []
+    left_out: Counter[str] = Counter()
+    for item in dict.fromkeys(items):
+        reason = _reason_to_leave_out(state, set(holders(item)) - {annotator}, annotator, item, label)
+        if reason is None:
+            free.append(item)
+        else:
+            left_out[reason] += 1
+    return ItemList(tuple(free), dict(left_out))
+
+
+def _reason_to_leave_out(
+    state: State, others: Collection[str], annotator: str, item: str, label: str | None
+) -> str | None:
+    """Audit items stay a fair sample, and what others have said or are about to say is theirs."""
+    if item in state.audit:
+        return AUDITED
+    for answer in state.stored_answers(item):
+        if answer.kind == ADJUDICATE or (answer.annotator != annotator and answer.kind != NOTE):
+            return ANSWERED
+    if others:
+        return LEASED
+    own = state.label_of(state.stored_answer((annotator, item)))
+    return SAME if label is not None and own == label else None
+
+
+def label_list(
+    transaction: LogTransaction, annotator: str, items: Sequence[str], *, label: str, action: str
+) -> ListedAnswers:
+    """Give one label to many items: one event each, one action.
+
+    Parameters
+    ----------
+    transaction : LogTransaction
+        The open transaction.
+    annotator : str
+        Who labels.
+    items : sequence of str
+        The ids of originals.
+    label : str
+        The name of the class.
+    action : str
+        The id of the action, which is also the id of the request.
+
+    Returns
+    -------
+    ListedAnswers
+        The events, and how many items were left out.
+    """
+    label = known_name(label, transaction.state.classes.numbers())
+    first = transaction.repeated(annotator, action, lambda event: (event.action, event.label) == (action, label))
+    if first is not None:
+        return ListedAnswers(tuple(read_step(transaction.connection, first)), {})
+    transaction.leases.read(items)
+    free = item_list(
+        transaction.state, lambda item: transaction.leases.holders(item, transaction.now), annotator, items, label
+    )
+    answers = [
+        NewAnswer(annotator, item, LABEL, label, request=None if row else action, method=LISTED, action=action)
+        for row, item in enumerate(free.items)
+    ]
+    return ListedAnswers(tuple(record(transaction, answers)), free.left_out)
+
+
+def undo(transaction: LogTransaction, annotator: str, request: str | None) -> list[Event]:
+    """Take back the last answer of an annotator, or all answers of their last action.
+
+    Parameters
+    ----------
+    transaction : LogTransaction
+        The open transaction.
+    annotator : str
+        Whose answers.
+    request : str or None
+        The id that the sender made. It is recorded with the first event.
+
+    Returns
+    -------
+    list of Event
+        One event for each answer, the last answer first. Empty if there is nothing to undo.
+    """
+    first = transaction.repeated(annotator, request, lambda earlier: earlier.kind == UNDO)
+    if first is not None:
+        return read_step(transaction.connection, first)
+    done = transaction.state.done.get(annotator, [])
+    size = transaction.state.action_size(number for number, _ in reversed(done))
+    return [_take_back(transaction, annotator, None if row else request) for row in range(size)]
+
+
+def _take_back(transaction: LogTransaction, annotator: str, request: str | None) -> Event:
+    target, slot = transaction.state.done[annotator][-1]
+    stack = transaction.state.slots[slot]
+    index = transaction.state.index_of(slot, target)
+    rest = stack[:index] + stack[index + 1 :]
+    after = rest[-1] if rest else None
+    return _move(transaction, UNDO, slot, stack[-1], after, annotator=annotator, target=target, request=request)
+
+
+def redo(transaction: LogTransaction, annotator: str, request: str | None) -> list[Event]:
+    """Restore the answer that an annotator took back last, or all answers of an action.
+
+    Parameters
+    ----------
+    transaction : LogTransaction
+        The open transaction.
+    annotator : str
+        Whose answers.
+    request : str or None
+        The id that the sender made. It is recorded with the first event.
+
+    Returns
+    -------
+    list of Event
+        One event for each answer, in the order in which they were given. Empty if there is nothing to restore.
+    """
+    first = transaction.repeated(annotator, request, lambda earlier: earlier.kind == REDO)
+    if first is not None:
+        return read_step(transaction.connection, first)
+    undone = transaction.state.undone.get(annotator, [])
+    size = transaction.state.action_size(number for number, _, _ in reversed(undone))
+    return [_restore(transaction, annotator, None if row else request) for row in range(size)]
+
+
+def _restore(transaction: LogTransaction, annotator: str, request: str | None) -> Event:
+    target, slot, restored = transaction.state.undone[annotator][-1]
+    before = transaction.state.stored_answer(slot)
+    is_below = transaction.state.index_to_restore(slot, restored) < len(transaction.state.slots[slot])
+    after = before if is_below else restored
+    return _move(transaction, REDO, slot, before, after, annotator=annotator, target=target, request=request)
+
+
+def _move(
+    transaction: LogTransaction,
+    kind: str,
+    slot: Slot,
+    before: StoredAnswer | None,
+    after: StoredAnswer | None,
+    *,
+    annotator: str,
+    target: int,
+    request: str | None,
+) -> Event:
+    return transaction.add_event(
+        annotator,
+        kind,
+        item=slot[1],
+        class_id=None if after is None else after.class_id,
+        label=transaction.state.label_of(after),
+        previous=transaction.state.label_of(before),
+        target=target,
+        request=request,
+        action=transaction.state.actions.get(target),
+    )

@@ -1,0 +1,128 @@
+"""Changes of a project in one transaction: items, classes, answers and settings."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, insert
+from sqlalchemy.engine import Connection
+
+from bemps.errors import InputError
+from bemps.store import answer_events, validation
+from bemps.store.class_log import class_edits
+from bemps.store.events import ADJUDICATE, ANSWERS, LABEL, REDO, SOURCE, UNDO, Class, Event, Item, NewAnswer, NewClass
+from bemps.store.project_settings import check_setting
+from bemps.store.sql.sql_tables import SETTINGS
+from bemps.store.state import Slot, StoredAnswer, slot_of
+from bemps.store.stored_items import Key, StoredItems
+from bemps.store.transaction import LogTransaction, read
+
+
+class Change:
+    """An open transaction that changes a project. An exception undoes all of its changes.
+
+    Parameters
+    ----------
+    transaction : LogTransaction
+        The transaction.
+    items : StoredItems
+        The items of the project.
+    """
+
+    def __init__(self, transaction: LogTransaction, items: StoredItems) -> None:
+        self._transaction, self._items = transaction, items
+        self._added: dict[str, str] = {}  # the original of each: itself, or the item that it is a copy of
+
+    def classes(self) -> tuple[str, ...]:
+        """Return the names of the classes, also those that this change has added."""
+        return tuple(known.name for known in self._transaction.state.classes)
+
+    def understood_classes(self) -> tuple[str, ...]:
+        """Return the names that answers may have: those of the classes, and of classes that were merged into them."""
+        return tuple(self._transaction.state.classes.numbers())
+
+    def counted_label(self, label: str) -> str:
+        """Return the name of the class that a label counts for."""
+        table = self._transaction.state.classes
+        numbers = table.numbers()
+        return table.name_of(numbers[label]) if label in numbers else label
+
+    def add_class(self, new: str | NewClass, annotator: str) -> Class:
+        """Add a class after the others."""
+        return class_edits.add(self._transaction, NewClass(new) if isinstance(new, str) else new, annotator)
+
+    def take_over_classes(self, entries: Sequence[NewClass], annotator: str) -> None:
+        """Bring keys, descriptions and colours of a class file to classes that are there."""
+        class_edits.take_over(self._transaction, entries, annotator)
+
+    def add_items(self, items: Iterable[Item], key: Key | None = None) -> int:
+        """Add items and return how many were new, copies included. See `Store.add_items`."""
+        before = len(self._added)
+        for new in self._items.add(self._transaction.connection, items, key):
+            self._added.update((item.id, item.copy_of or item.id) for item in new)
+            labels = {self._added[item.id]: item.label for item in reversed(new) if item.label is not None}
+            first = [(id, label) for id, label in labels.items() if self.stored_answer((SOURCE, id)) is None]
+            answer_events.record(
+                self._transaction, [NewAnswer(SOURCE, id, LABEL, label) for id, label in reversed(first)]
+            )
+        return len(self._added) - before
+
+    @property
+    def copies(self) -> int:
+        """How many items of this change are copies."""
+        return sum(id != original for id, original in self._added.items())
+
+    def record(self, answers: Sequence[NewAnswer]) -> list[Event]:
+        """Record answers, also to items of this change."""
+        return answer_events.record(self._transaction, answer_events.checked_answers(answers, self.original_of))
+
+    def original_of(self, id: str) -> str:
+        """Return the id of the original of an item. An id that neither the project nor this change has is refused."""
+        return self._added[id] if id in self._added else self._items.original_of(id)
+
+    def stored_answer(self, slot: Slot) -> StoredAnswer | None:
+        """Return the present answer of an annotator to an item. The annotator None stands for adjudication."""
+        return self._transaction.state.stored_answer(slot)
+
+    def label_of(self, answer: StoredAnswer) -> str | None:
+        """Return the present name of the class of an answer."""
+        return self._transaction.state.label_of(answer)
+
+    def last_times(self) -> dict[Slot, datetime]:
+        """Return when each slot was last answered, taken back or restored."""
+        slots: dict[int, Slot] = {}
+        times: dict[Slot, datetime] = {}
+        for event in read(self._transaction.connection, 0):
+            if event.kind in (*ANSWERS, ADJUDICATE):
+                slots[event.seq] = slot_of(event)
+            elif event.kind not in (UNDO, REDO):
+                continue
+            slot = slots[event.seq if event.target is None else event.target]
+            times[slot] = max(times.get(slot, event.time), event.time)
+        return times
+
+    def set_all(self, values: Mapping[str, Any]) -> None:
+        """Write settings."""
+        write_settings(self._transaction.connection, settings_rows(values))
+
+
+def settings_rows(values: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Settings as rows of the table. Values that JSON cannot write, or bemps cannot read, are refused."""
+    try:
+        rows = [
+            {"name": validation.name(name, "setting"), "value": json.dumps(values[name], allow_nan=False)}
+            for name in values
+        ]
+    except (TypeError, ValueError) as error:
+        raise InputError("settings", expected="JSON", got=str(error), fix="Use plain values.") from error
+    for name, value in values.items():
+        check_setting(name, value)
+    return rows
+
+
+def write_settings(connection: Connection, rows: list[dict[str, str]]) -> None:
+    """Write rows of settings. They replace those of the same names."""
+    if rows:
+        connection.execute(delete(SETTINGS).where(SETTINGS.c.name.in_([row["name"] for row in rows])))
+        connection.execute(insert(SETTINGS), rows)

@@ -1,0 +1,1 @@
+"""Classes as events: the table that follows from the log, and the edits that add to it."""

@@ -1,0 +1,1 @@
+"""Who may answer what: leases of items, and the share of each person."""

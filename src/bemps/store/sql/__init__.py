@@ -1,0 +1,1 @@
+"""The SQL side of the store: connections, tables, schema versions, the lock of a server."""

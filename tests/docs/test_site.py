@@ -1,0 +1,93 @@
+"""The site builds without a warning, holds every public name, and its made parts are what their commands make."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def script(path: Path):
+    """A script of the repository, as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_the_site_has_every_page_and_fetches_nothing(site):
+    pages = {path.relative_to(site).with_suffix(".md").as_posix() for path in site.rglob("*.html")}
+    assert {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} <= pages
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r'<(?:script|img|iframe)[^>]*src="https?:', text), page
+        assert not re.findall(r'<link[^>]*rel="(?:stylesheet|preconnect)"[^>]*href="https?:', text), page
+
+
+def test_the_reference_has_every_public_name_and_command(site):
+    api = {path.stem: path.read_text(encoding="utf-8") for path in (site / "reference" / "api").glob("*.html")}
+    hook = script(DOCS / "site_hook.py")
+    for package in hook.PACKAGES:
+        names = list(hook.exported(package))
+        assert len(names) > 1, package
+        for name in names:
+            assert f'id="{hook.defined_in(package, name)}"' in api[package] or package == "bemps", (package, name)
+            assert name in api[package], (package, name)
+    commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    assert all(f"bemps {name}" in commands for name in ("label", "export", "run", "select", "weights"))
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "start").glob("*.md")), ids=lambda page: page.stem)
+def test_the_notebook_of_a_tutorial_is_its_page(page):
+    notebooks = script(DOCS / "notebooks.py")
+    made = notebooks.notebook(page.read_text(encoding="utf-8"))
+    assert page.with_suffix(".ipynb").read_text(encoding="utf-8") == made, "run: python docs/notebooks.py"
+
+
+def test_the_findings_are_what_the_committed_results_give():
+    page = (DOCS / "results.md").read_text(encoding="utf-8")
+    command = [sys.executable, ROOT / "studies" / "findings.py", "--tables"]
+    tables = (
+        subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout.strip().split("\n\n")
+    )
+    assert len(tables) == 5
+    assert all(table in page for table in tables), "run: python studies/findings.py"
+
+
+def test_the_tables_of_whole_systems_are_what_the_committed_results_give():
+    command = [sys.executable, ROOT / "studies" / "systems_table.py", "--tables"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+    short, long = printed.strip().split("\n\n")
+    assert len(short.splitlines()) > 5
+    assert short in (DOCS / "results.md").read_text(encoding="utf-8"), "run: python studies/systems_table.py"
+    assert long in (DOCS / "appendices" / "systems.md").read_text(encoding="utf-8"), (
+        "run: python studies/systems_table.py"
+    )
+
+
+def test_the_results_are_at_most_900_words_beside_their_tables():
+    text = (DOCS / "results.md").read_text(encoding="utf-8")
+    prose = [line for line in text.splitlines() if not line.startswith(("|", "<!--", "!["))]
+    assert len(" ".join(prose).split()) <= 900
+
+
+def test_the_picture_of_the_idea_is_drawn_by_its_command(tmp_path):
+    command = [sys.executable, DOCS / "draw_idea.py", tmp_path / "idea.png"]
+    subprocess.run(command, check=True, timeout=120, env=os.environ | {"MPLBACKEND": "Agg"})
+    assert (tmp_path / "idea.png").stat().st_size > 20_000

@@ -1,0 +1,105 @@
+"""Each tutorial is followed as it stands: its Python in one session, its commands in a shell, its page in a browser."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from browsing import Visitor, browser_of
+from serving import Server
+
+from bemps.testing import MODEL_CHECKS
+
+START = Path(__file__).parents[2] / "docs" / "start"
+LABELS = 40
+COMMAND = [sys.executable, "-c", "from bemps.cli import app; app()"]
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+
+
+def blocks(name: str) -> list[tuple[str, str]]:
+    return BLOCK.findall((START / name).read_text(encoding="utf-8"))
+
+
+class Reader:
+    """Somebody who follows a page in a folder."""
+
+    def __init__(self, folder: Path, label=None) -> None:
+        self.folder, self.label, self.names = folder, label, {"__name__": "tutorial"}
+
+    def follow(self, name: str) -> None:
+        for language, code in blocks(name):
+            if language == "python":
+                exec(compile(code, name, "exec"), self.names)
+            else:
+                for line in code.splitlines():
+                    self.run(shlex.split(line, comments=True))
+
+    def run(self, words: list[str]) -> None:
+        assert words[0] == "bemps"
+        if words[1] == "label":
+            self.label(words[2:])
+        else:
+            subprocess.run([*COMMAND, *words[1:]], cwd=self.folder, check=True, capture_output=True, timeout=120)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def kind_of(text: str) -> str:
+    """What a person would say of a ticket of the tutorial."""
+    if text.endswith("?"):
+        return "3"
+    return "2" if text.startswith(("Please", "I wish", "Add")) else "1"
+
+
+def test_label_a_file(folder, chromium, capsys):
+    def label(arguments: list[str]) -> None:
+        with (
+            browser_of(chromium) as browser,
+            Server(folder, *arguments, data=None, model="tfidf", classes=()) as server,
+            Visitor(browser, server.base, "ann") as ann,
+        ):
+            for _ in range(LABELS):
+                ann.label(kind_of(ann.item()[1]))
+            ann.saved()
+            assert not ann.errors
+
+    reader = Reader(folder, label)
+    reader.follow("label-a-file.md")
+    said = capsys.readouterr().out
+    assert "432 tickets" in said
+    assert f"{LABELS} labels" in said
+    names = {"1": "bug", "2": "feature", "3": "question"}
+    right = [row["final"] == names[kind_of(row["body"])] for row in reader.names["rows"]]
+    assert sum(right) / len(right) > 0.9
+
+
+def test_choose_for_my_model(folder, capsys):
+    reader = Reader(folder)
+    reader.follow("choose-for-my-model.md")
+    assert "100 labels chosen by bemps" in capsys.readouterr().out
+    assert len(reader.names["learner"].labels) == 100
+    assert reader.names["chosen"] > 0.85
+
+
+def test_compare_strategies(folder, capsys):
+    Reader(folder).follow("compare-strategies.md")
+    assert (folder / "runs" / "digits" / "report.html").stat().st_size > 10_000
+    assert "doubt" in capsys.readouterr().out
+
+
+def test_own_model_passes_the_contract(folder):
+    reader = Reader(folder)
+    reader.follow("../howto/own-model.md")
+    for check in MODEL_CHECKS:
+        check(reader.names["CASE"])
+
+
+def test_deploy(folder, capsys):
+    Reader(folder).follow("../howto/deploy.md")
+    assert "('wish'" in capsys.readouterr().out

@@ -1,0 +1,195 @@
+"""What a project brings: the report, the model as plain arrays, predictions of every row."""
+
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from encoder_weights import needs_weights
+
+from bemps.errors import InputError
+from bemps.learner import ActiveLearner
+from bemps.models import SpectralLaplace
+from bemps.project import Project
+from bemps.project.array_predictor import Model
+from bemps.project.confusion import class_qualities, confusion_counts
+from bemps.project.model_arrays import write_arrays
+from bemps.store import Item, open_store
+
+CLASSES = ("sea <b>", "hill")
+NEW = ["a boat on the water", "Snow above the valley?", "", "nothing that anybody has seen before", "BOAT boat boat!"]
+
+
+def texts(count):
+    rng = np.random.default_rng(0)
+    words = (("boat", "wave", "sail", "water", "fish"), ("peak", "snow", "valley", "rock", "goat"))
+    return [
+        (" ".join([*rng.choice(words[row % 2], 4), *rng.choice(words[1 - row % 2], 1), str(row)]), CLASSES[row % 2])
+        for row in range(count)
+    ]
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path / "p.bemps", create=True) as opened:
+        for name in CLASSES:
+            opened.add_class(name, "test")
+        rows = texts(120)
+        opened.add_items(Item(f"i{row}", text) for row, (text, _) in enumerate(rows))
+        opened.set_all({"kind": "text", "model": "tfidf", "title": "Sea & hills"})
+        opened.mark_audit([f"i{row}" for row in range(30)])
+        for row in range(100):
+            opened.answer("ann" if row % 3 else "ben", f"i{row}", "label", rows[row][1])
+        for row in range(10):
+            opened.answer("cem", f"i{row}", "label", CLASSES[row % 3 == 0])
+        opened.answer("ann", "i118", "skip")
+        opened.answer("ann", "i119", "unsure")
+        yield opened
+
+
+def in_model(store, name):
+    store.set("model", name)
+    return Project(store)
+
+
+@pytest.mark.parametrize("name", ["tfidf", "bge-words", "bge", "minilm-words", "minilm"])
+def test_arrays_predict_as_the_learner_does(store, tmp_path, name):
+    if name.startswith("bge"):
+        needs_weights("bge-small")
+    project = in_model(store, name)
+    project.export(tmp_path / "arrays", "arrays")
+    expected = project.learner().predict(NEW)
+    predicted = Model(tmp_path / "arrays").predict(NEW)
+    assert np.abs(predicted - expected).max() < 2e-4
+    assert Model(tmp_path / "arrays").classes == list(CLASSES)
+
+
+def test_arrays_need_only_numpy_and_no_pickle(store, tmp_path):
+    Project(store).export(tmp_path / "arrays", "arrays")
+    names = "import sys; sys.path.insert(0, sys.argv[1]); from predict import Model; Model().predict(['boat']); "
+    names += "print([m for m in ('bemps', 'sklearn', 'scipy', 'torch', 'pickle') if m in sys.modules])"
+    command = [sys.executable, "-I", "-c", names, str(tmp_path / "arrays")]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert set(json.loads(run.stdout.replace("'", '"'))) <= {"pickle"}  # NumPy imports it, and is told not to use it
+    script = [sys.executable, str(tmp_path / "arrays" / "predict.py"), "a boat"]
+    run = subprocess.run(script, capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout)["label"] == CLASSES[0]
+    assert {path.suffix for path in (tmp_path / "arrays").iterdir()} == {".json", ".npz", ".py", ".md", ""}
+
+
+def test_the_audit_items_are_learnt_from_where_asked(store, tmp_path):
+    project = Project(store)
+    project.export(tmp_path / "with", "arrays", audit=True)
+    project.export(tmp_path / "without", "arrays")
+    assert not np.allclose(Model(tmp_path / "with").predict(NEW), Model(tmp_path / "without").predict(NEW))
+    project.export(tmp_path / "learner", "model", audit=True)
+    assert len(ActiveLearner.load(tmp_path / "learner").labels) == 100
+
+
+def test_a_model_without_a_linear_head_is_refused_and_nothing_is_left(store, tmp_path):
+    before = set(tmp_path.iterdir())
+    with pytest.raises(InputError, match="linear head"):
+        in_model(store, "tfidf-ensemble").export(tmp_path / "arrays", "arrays")
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_a_model_of_vectors_says_that_it_takes_vectors(tmp_path):
+    from bemps.models.content_models import ContentLaplace
+
+    rng = np.random.default_rng(0)
+    vectors = np.concatenate([rng.normal(-1, 1, (20, 4)), rng.normal(1, 1, (20, 4))])
+    learner = ActiveLearner(ContentLaplace(), vectors, classes=["a", "b"])
+    learner.tell({name: "ab"[row // 20] for row, name in enumerate(learner.pool.ids)})
+    write_arrays(learner, tmp_path / "arrays")
+    model = Model(tmp_path / "arrays")
+    assert np.allclose(model.predict_vectors(vectors), learner.predict(vectors))
+    with pytest.raises(ValueError, match="vectors"):
+        model.predict(["a text"])
+
+
+def test_members_fold_to_what_they_predict():
+    rng = np.random.default_rng(1)
+    vectors, codes = rng.normal(size=(30, 5)), np.arange(30) % 3
+    model = SpectralLaplace(vectors, members=4).fit(vectors, codes, ["a", "b", "c"], rng)
+    weights, offsets = model.folded_members()
+    logits = np.einsum("nd,dek->enk", vectors, weights) + offsets[:, None]
+    odds = np.exp(logits)
+    assert np.allclose(odds / odds.sum(2, keepdims=True), model.predict(vectors))
+
+
+class Parts(HTMLParser):
+    """The text and the addresses of a page."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.words, self.addresses, self.tags = [], [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.addresses += [value for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+def test_the_report_is_one_file_that_says_it_all(store, tmp_path):
+    history = {"items": [f"i{row}" for row in range(30)]}
+    rounds = [
+        {"labels": n, "changed": None, "forecast": None, "codes": [row % 2 for row in range(30)]} for n in (20, 40)
+    ]
+    store.set("history", history | {"rounds": rounds})
+    Project(store).export(tmp_path / "report.html", "report")
+    page = Parts((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert page.addresses == []
+    assert "script" not in page.tags
+    assert "b" in page.tags
+    assert "Sea & hills" in page.text
+    assert "sea <b>" in page.text
+    assert "100 of 120" in page.text
+    assert "measured on 30 items" in page.text
+    assert "Krippendorff’s alpha is" in page.text
+    assert "ann, cem" in page.text
+    assert "1 was skipped" in page.text
+    assert "Share right, by labels" in page.text
+    assert "tfidf" in page.text
+
+
+def test_a_report_without_enough_audit_items_says_so(tmp_path):
+    with open_store(tmp_path / "p.bemps", create=True) as store:
+        store.add_class("a", "test")
+        store.add_items([Item("i0", "a text")])
+        Project(store).export(tmp_path / "report.html", "report")
+    page = Parts((tmp_path / "report.html").read_text(encoding="utf-8")).text
+    assert "needs 20 labelled items" in page
+    assert "No item has labels of two people" in page
+    assert "Nobody yet" in page
+
+
+def test_a_report_has_no_other_format(store, tmp_path):
+    with pytest.raises(InputError, match="one HTML file"):
+        Project(store).export(tmp_path / "report.csv", "report", "csv")
+
+
+def test_recall_and_precision_of_a_class():
+    truth, guess = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 0, 0])
+    counts = confusion_counts(truth, guess, 4)
+    assert counts.tolist() == [[2, 1, 0, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
+    first, _, third, last = class_qualities(counts, "abcd")
+    assert (first.recall.value, first.precision.value) == (2 / 3, 1 / 2)
+    assert first.recall.low < 2 / 3 < first.recall.high
+    assert (third.recall.value, third.precision) == (0.0, None)
+    assert (last.recall, last.precision) == (None, None)
+
+
+def test_progress_is_told_while_predicting(store, tmp_path, monkeypatch):
+    monkeypatch.setattr("bemps.project.project.REPORTED", 50)
+    told = []
+    Project(store, progress=lambda *step: told.append(step)).export(tmp_path / "all.csv", "predictions")
+    assert told == [("predict", 50, 120), ("predict", 100, 120)]

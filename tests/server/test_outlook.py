@@ -1,0 +1,175 @@
+"""What the panels say of what a project lacks: labels, an accuracy, a first model. Each must be true at that moment."""
+
+from dataclasses import replace
+
+import pytest
+from serving import Here, tickets, write_tickets
+
+from bemps.server.http.templating import render
+from bemps.server.panels.outlook import audit_shortage, in_words, without_label
+from bemps.store import SOURCE
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Twelve tickets and a model that has not been heard of."""
+    write_tickets(tmp_path / "tickets.csv", tickets(12))
+    return tmp_path
+
+
+def as_if_there_was_a_model(server, **last):
+    """As if the project had a model whose last message was this."""
+    server.engine.settings = replace(server.engine.settings, no_model=False)
+    server.engine.model_status.alive = True
+    server.engine.model_status.orders = 1
+    server.engine.model_status.last = {"ready": False, "waiting": 9, **last}
+
+
+def answer_all(person, server, kinds=()):
+    """Label everything, but for the first items, which are answered by these kinds."""
+    for number, item in enumerate(server.store.ids()):
+        kind = kinds[number] if number < len(kinds) else "label"
+        person.answer(item, "bug" if kind == "label" else None, kind=kind).raise_for_status()
+
+
+def test_nothing_left_to_choose_is_not_called_labelled_while_items_have_no_label(small):
+    with Here(small, audit=0.0) as server, server.person() as ann:
+        answer_all(ann, server, ("skip", "skip", "unsure"))
+        as_if_there_was_a_model(server, ready=True, waiting=0)
+        page = ann.panel("progress")
+        assert "Everything is labelled." not in page
+        assert "Nothing is left for the model to choose." in page
+        assert "Without a label: 2 skipped, 1 unsure." in page
+        for item in server.store.ids()[:3]:
+            ann.answer(item, "bug")
+        assert "Everything is labelled." in ann.panel("progress")
+
+
+def test_images_that_cannot_be_read_are_counted_whether_skipped_or_not(small):
+    with Here(small, audit=0.0) as server, server.person() as ann:
+        items = list(server.store.items())
+        for item in items[3:]:
+            ann.answer(item.id, "bug")
+        ann.answer(items[0].id, kind="skip")
+        as_if_there_was_a_model(server, ready=True, waiting=0, broken=[items[0].content, items[1].content])
+        counts = without_label(server.engine, server.store.current())
+        assert in_words(counts) == "Without a label: 1 not answered yet, 2 cannot be read."
+        assert in_words(counts) in ann.panel("progress")
+        assert "2 of those without a label cannot be read" in " ".join(ann.panel("end").split())
+
+
+@pytest.mark.parametrize(
+    ("count", "audit", "words"),
+    [
+        (12, 0.1, "the project has too few items"),
+        (100, 0.1, "<code>--audit 0.2</code>"),
+        (100, 0.0, "No items were set aside"),
+    ],
+)
+def test_the_end_promises_no_accuracy_that_cannot_come_and_names_the_option_that_brings_one(
+    tmp_path, count, audit, words
+):
+    write_tickets(tmp_path / "tickets.csv", tickets(count))
+    with Here(tmp_path, audit=audit) as server, server.person() as ann:
+        answer_all(ann, server)
+        as_if_there_was_a_model(server)
+        end = " ".join(ann.panel("end").split())
+        assert words in end
+        assert "says how good the model is" not in end
+        if audit:
+            assert words in " ".join(ann.panel("progress").split())
+            assert "is right takes 20 labelled items" not in ann.panel("progress")
+            assert "not yet known" not in ann.panel("progress")
+
+
+def test_the_share_that_is_named_brings_an_accuracy_after_a_restart(tmp_path):
+    write_tickets(tmp_path / "tickets.csv", tickets(100))
+    with Here(tmp_path) as server, server.person() as ann:
+        as_if_there_was_a_model(server)
+        shortage = audit_shortage(server.engine, {})
+        assert shortage == {"drawn": 10, "needed": 20, "share": "0.2", "again": True, "given": 0}
+        assert "Start again with <code>--audit 0.2</code>" in ann.panel("progress")
+        for item in sorted(server.store.audit())[:2]:
+            ann.answer(item, kind="skip")
+        assert audit_shortage(server.engine, {})["share"] == "0.22"  # a skipped one measures nothing
+    with Here(tmp_path, audit=0.22) as server, server.person() as ann:
+        as_if_there_was_a_model(server)
+        assert audit_shortage(server.engine, {}) is None
+        assert "is right takes 20 labelled items" in ann.panel("progress")
+
+
+def test_no_share_is_advised_where_the_items_came_with_their_labels(tmp_path):
+    write_tickets(tmp_path / "tickets.csv", tickets(60))
+    with Here(tmp_path) as server, server.person() as ann:
+        answer_all(ann, server)
+        as_if_there_was_a_model(server)
+        answers = server.store.current()
+        assert audit_shortage(server.engine, answers)["share"] == "0.34"
+        came = {name: replace(answer, annotator=SOURCE) for name, answer in answers.items()}
+        shortage = audit_shortage(server.engine, came)
+        assert (shortage["share"], shortage["given"]) == (None, 60)
+        words = render("shortage.html", shortage=shortage, is_mounted=False)
+        assert "only items without a label can be set aside, and 60 came with one." in words
+
+
+def test_on_the_page_of_projects_no_option_of_a_command_is_named():
+    shortage = {"drawn": 10, "needed": 20, "share": "0.2", "given": 0}
+    for again in (True, False):
+        assert "--audit" in render("shortage.html", shortage=shortage | {"again": again}, is_mounted=False)
+        words = render("shortage.html", shortage=shortage | {"again": again}, is_mounted=True)
+        assert "so the accuracy stays unknown here.</p>" in words
+
+
+def test_with_enough_audit_items_the_end_leads_to_the_accuracy(tmp_path):
+    write_tickets(tmp_path / "tickets.csv", tickets(240))
+    with Here(tmp_path) as server, server.person() as ann:
+        as_if_there_was_a_model(server)
+        assert "says how good the model is" in ann.panel("end")
+
+
+def test_why_says_that_the_model_learns_where_two_classes_have_labels(folder):
+    with Here(folder) as server, server.person() as ann:
+        audit, others = sorted(server.store.audit()), sorted(set(server.store.ids()) - server.store.audit())
+        as_if_there_was_a_model(server)
+        ann.answer(others[0], "bug")
+        ann.answer(audit[0], "feature")
+        for name, words in (("why", "two classes have labels that it learns from"), ("progress", "Just started")):
+            assert words in ann.panel(name, item=others[5])
+        ann.answer(others[1], "feature")
+        server.engine.model_status.start_learning()
+        for name in ("why", "progress"):
+            page = ann.panel(name, item=others[5])
+            assert "two classes" not in page
+            assert "learns for the first time" in page
+
+
+def test_the_numbers_of_accuracy_say_what_each_of_them_measures(folder):
+    accuracy = {"value": 0.87, "low": 0.7, "high": 0.95}
+    audit = {"size": 25, "drawn": 25, "needed": 20, "right": 19, "passed": 0, "accuracy": accuracy}
+    advice = {"stop": False, "reasons": (), "rises": None, "little": False}
+    with Here(folder) as server, server.person() as ann:
+        for narrowed, words in ((True, "also weighs what it gets wrong among your labels"), (False, "is that share")):
+            as_if_there_was_a_model(server, ready=True, audit=audit | {"narrowed": narrowed}, advice=advice)
+            page = " ".join(ann.panel("progress").split())
+            assert "9 in 10" in page
+            assert "it gets 19 right (76 %)" in page
+            assert words in page
+            assert "F1" not in page  # its interval would be false from so few items
+        item = server.store.ids()[0]
+        server.engine.model_status.ready = True
+        server.engine.model_status.about[item] = {"item": item, "near": [], "guess": [["bug", 0.9]]}
+        why = " ".join(ann.panel("why", item=item, guess=1).split())
+        assert "90 %" in why
+        assert "How sure it is of this one item" in why
+
+
+def test_one_item_is_not_told_as_several_and_no_time_as_nothing(folder):
+    with Here(folder) as server, server.person() as ann:
+        item = sorted(set(server.store.ids()) - server.store.audit())[0]
+        as_if_there_was_a_model(server)
+        server.engine.model_status.seconds = 0.004
+        server.engine.model_status.about[item] = {"item": item, "near": [], "guess": [], "share": 0.1, "stands_for": 1}
+        assert "waiting item that is more like it" in ann.panel("why", item=item)
+        page = ann.panel("progress")
+        assert "took under 0.1 s" in page
+        assert "0.0 s" not in page

@@ -1,0 +1,281 @@
+"""The result from the page: files of every kind, made beside the labelling, cancelled, cleared away."""
+
+import csv
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from browsing import Visitor, browser_of
+from real_postgres import server as postgres_server
+from serving import CLASSES, Here, Server, eventually, tickets, write_tickets
+from test_page import violations
+
+from bemps.formats.format_registry import FORMATS
+from bemps.learner import ActiveLearner
+from bemps.server.model.messages import encode
+from bemps.server.results import result_jobs
+from bemps.server.results.result_messages import NotWritten, Step, WriteResult, Written
+from bemps.server.results.result_worker import result_of
+from bemps.store import Item, open_store
+
+PATIENCE = 120_000  # milliseconds: the process that makes a file gives way to all others
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    with browser_of(chromium) as found:
+        yield found
+
+
+@pytest.fixture
+def own_temporary_folder(tmp_path_factory, monkeypatch):
+    """What is left behind is seen at once."""
+    folder = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def label_some(server, rows, count=40):
+    """Labels, and a model that is not running: the process that makes a file fits its own."""
+    truth = dict(rows)
+    for item in list(server.store.items(server.store.ids()[:count])):
+        server.store.answer("ann", item.id, "label", truth[item.content])
+    server.store.set_all({"no_model": False, "model": "tfidf"})
+    server.engine.settings = server.store.read_settings()
+    assert eventually(lambda: server.engine.labels == count, 30), "the server sees what was labelled beside it"
+
+
+@pytest.fixture
+def labelled(folder):
+    with Here(folder) as server:
+        label_some(server, tickets())
+        yield server
+
+
+def made(person, **asked):
+    """The answer of a job that has ended, and its file."""
+    job = person.post("result", **asked).raise_for_status().json()
+    ended = []
+
+    def look():
+        ended[:] = [person.http.get("api/result", params={"id": job["id"]}).raise_for_status().json()]
+        return ended[0]["state"] != "running"
+
+    assert eventually(look, 120)
+    return ended[0]
+
+
+def rows_of(path):
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("what", ["labels", "predictions"])
+@pytest.mark.parametrize("format", list(FORMATS))
+def test_every_format_is_written(labelled, tmp_path, what, format):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    order = WriteResult(str(labelled.folder / "tickets.bemps"), str(folder), what, format)
+    written = result_of(order, lambda message: None)
+    assert isinstance(written, Written)
+    assert [path.name for path in folder.iterdir()] == [written.name]
+    assert (folder / written.name).stat().st_size > 1_000
+    assert written.name.startswith(f"tickets-{what}")
+
+
+def test_predictions_stand_beside_the_columns_of_the_file(labelled, tmp_path):
+    steps = []
+    order = WriteResult(str(labelled.folder / "tickets.bemps"), str(tmp_path), "predictions", "csv")
+    written = result_of(order, steps.append)
+    rows = rows_of(tmp_path / written.name)
+    truth = dict(tickets())
+    assert list(rows[0])[:2] == ["body", "topic"]
+    assert {row["body"]: row["topic"] for row in rows} == truth
+    answered = [row for row in rows if row["human"]]
+    assert len(answered) == 40
+    assert all(row["final"] == row["human"] == truth[row["body"]] for row in answered)
+    assert all(row["final"] == row["label"] for row in rows if not row["human"])
+    assert all(isinstance(step, Step) for step in steps)
+
+
+def test_what_cannot_be_made_is_said_in_words(server, tmp_path):
+    label_some(server, tickets(), 0)
+    order = WriteResult(str(server.folder / "tickets.bemps"), str(tmp_path), "predictions", "csv")
+    refused = result_of(order, lambda message: None)
+    assert isinstance(refused, NotWritten)
+    assert "at least two classes" in refused.text
+
+
+def test_the_model_folder_predicts_in_three_lines(labelled, tmp_path):
+    order = WriteResult(str(labelled.folder / "tickets.bemps"), str(tmp_path), "model")
+    written = result_of(order, lambda message: None)
+    with zipfile.ZipFile(tmp_path / written.name) as packed:
+        packed.extractall(tmp_path / "out")
+    assert "ActiveLearner.load" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    learner = ActiveLearner.load(tmp_path / "out" / "tickets-model")
+    assert learner.predict(["How do I print the report?"]).argmax() == CLASSES.index("question")
+
+
+def test_a_result_by_requests_alone(labelled, own_temporary_folder):
+    with labelled.person() as ann:
+        job = made(ann, what="report")
+        assert job["file"] == "tickets-report.html"
+        answer = ann.http.get("result", params={"id": job["id"]})
+        assert "attachment" in answer.headers["content-disposition"]
+        assert "<h1>tickets</h1>" in answer.text
+        assert ann.post("result", what="labels", format="pdf").status_code == 422
+        assert ann.http.get("result", params={"id": "nope"}).status_code == 404
+        ann.post("result/cancel", id=job["id"]).raise_for_status()
+        assert ann.http.get("result", params={"id": job["id"]}).status_code == 404
+        assert len(list(own_temporary_folder.glob("bemps-results-*/[!.]*"))) == 0
+    labelled.__exit__()
+    assert list(own_temporary_folder.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A project whose predictions take a while."""
+    folder = tmp_path_factory.mktemp("large")
+    rows = [(f"{text} Number {number}.", name) for number in range(40) for text, name in tickets()]
+    write_tickets(folder / "tickets.csv", rows)
+    with Here(folder) as server:
+        label_some(server, rows)
+        yield server
+
+
+def test_labelling_goes_on_while_a_file_is_made_and_cancelling_leaves_nothing(large, own_temporary_folder):
+    with large.person() as ann:
+        job = ann.post("result", what="predictions", format="csv").raise_for_status().json()
+        again = ann.post("result", what="predictions", format="csv").raise_for_status().json()
+        assert again["id"] == job["id"]
+        ann.post("result", what="predictions", format="parquet").raise_for_status()
+        refused = ann.post("result", what="predictions", format="jsonl")
+        assert (refused.status_code, "cancel it" in refused.text) == (422, True)
+        item = ann.next()[0]
+        assert ann.answer(item["id"], "bug").status_code == 200
+        assert ann.http.get("api/result", params={"id": job["id"]}).json()["state"] == "running"
+        for waiting in large.engine.results.listed():
+            ann.post("result/cancel", id=waiting.id).raise_for_status()
+        assert large.engine.results.listed() == []
+        assert list(own_temporary_folder.glob("bemps-results-*/[!.]*")) == []
+
+
+def test_old_files_make_room_for_new_ones(labelled, monkeypatch):
+    monkeypatch.setattr(result_jobs, "MOST_KEPT", 1)
+    with labelled.person() as ann:
+        first = made(ann, what="labels", format="csv")
+        second = made(ann, what="labels", format="jsonl")
+        assert ann.http.get("result", params={"id": first["id"]}).status_code == 404
+        assert ann.http.get("result", params={"id": second["id"]}).status_code == 200
+
+
+def test_a_killed_server_leaves_nothing_once_the_next_one_works(folder, own_temporary_folder):
+    environment = {"TMPDIR": str(own_temporary_folder)}
+    with Server(folder, model="none", environment=environment) as server:
+        with server.person() as ann:
+            job = made(ann, what="labels", format="csv")
+            assert job["file"]
+        server.kill()
+        left = list(own_temporary_folder.glob("bemps-results-*"))
+        assert len(left) == 1
+        server.start()
+        with server.person() as ann:
+            made(ann, what="labels", format="csv")
+            now = list(own_temporary_folder.glob("bemps-results-*"))
+            assert len(now) == 1
+            assert now != left
+
+
+def test_a_worker_without_its_server_clears_up_and_ends(large, tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    command = [sys.executable, "-P", "-m", "bemps.server.results.result_worker"]
+    order = WriteResult(str(large.folder / "tickets.bemps"), str(folder), "predictions", "csv")
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(encode(order).encode() + b"\n")
+        process.stdin.close()
+        assert process.wait(20) == 0
+    assert not folder.exists()
+
+
+def test_the_result_by_keyboard_in_the_browser(labelled, browser, tmp_path):
+    with Visitor(browser, labelled.base, "ann", accept_downloads=True) as ann:
+        ann.page.locator("[data-panel=result]").focus()
+        ann.press("Enter")
+        ann.page.wait_for_selector("#panel-content h2")
+        ann.page.locator("#predictions-format").focus()
+        ann.page.select_option("#predictions-format", "csv-spreadsheet")
+        with ann.page.expect_download(timeout=PATIENCE) as waiting:
+            ann.press("Tab", "Enter")
+        waiting.value.save_as(tmp_path / "out.csv")
+        assert len((tmp_path / "out.csv").read_text(encoding="utf-8-sig").splitlines()) == 241
+        ann.sees("#notice", "is ready")
+        with ann.page.expect_download(timeout=PATIENCE):
+            ann.press("Enter")
+        ann.page.wait_for_timeout(500)
+        assert ann.page.inner_text("#notice-words").count("is ready") == 1
+        ann.page.locator("#notice").wait_for(state="hidden", timeout=PATIENCE)
+        ann.sees("#result-files", "40 labels")
+        assert ann.page.input_value("#predictions-format") == "csv-spreadsheet"
+        for left in (1, 0):
+            ann.page.locator("#result-files button").first.click()
+            ann.page.wait_for_function("n => document.querySelectorAll('#result-files li').length === n", arg=left)
+        assert ann.errors == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_result_panel_is_for_everyone(labelled, browser, scheme, width):
+    viewport = {"width": width, "height": 800}
+    with Visitor(browser, labelled.base, "ann", color_scheme=scheme, viewport=viewport) as ann:
+        ann.panel("result")
+        ann.page.locator("form[data-what=labels] button").click()
+        ann.page.locator("#result-files", has_text="tickets-labels.csv").wait_for(timeout=PATIENCE)
+        assert violations(ann.page) == []
+        assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert ann.page.evaluate(
+            "document.querySelector('#panel').scrollWidth <= document.querySelector('#panel').clientWidth"
+        )
+
+
+def test_the_end_of_a_project_offers_the_result(folder, browser):
+    write_tickets(folder / "tickets.csv", tickets(6))
+    with Here(folder, audit=0.0) as server, Visitor(browser, server.base, "ann") as ann:
+        truth = dict(tickets(6))
+        for number in range(6):
+            key = str(CLASSES.index(truth[ann.item()[1]]) + 1)
+            ann.label(key) if number < 5 else ann.press(key)
+        ann.page.locator("#content [data-open=result]").click()
+        ann.page.wait_for_selector("#labels-format")
+
+
+def test_below_a_root_path_the_file_is_found(folder, browser):
+    from bemps.server.http.http_server import Address
+
+    below = Address(port=0, root_path="/labels")
+    with Here(folder, address=below) as server, Visitor(browser, server.base, "ann", accept_downloads=True) as ann:
+        ann.panel("result")
+        with ann.page.expect_download(timeout=PATIENCE) as waiting:
+            ann.page.locator("form[data-what=labels] button").click()
+        assert waiting.value.suggested_filename == "tickets-labels.csv"
+        assert ann.errors == []
+
+
+def test_a_project_in_postgresql(tmp_path):
+    with postgres_server() as database:
+        where = f"{database.url}&project=results"
+        with open_store(where, create=True) as store:
+            for name in CLASSES:
+                store.add_class(name, "test")
+            store.add_items(Item(f"i{row}", text) for row, (text, _) in enumerate(tickets(60)))
+            store.set_all({"kind": "text", "model": "tfidf", "title": "On a server"})
+            for row, (_, name) in enumerate(tickets(60)[:30]):
+                store.answer("ann", f"i{row}", "label", name)
+        for what, name in (("predictions", "On_a_server-predictions.csv"), ("report", "On_a_server-report.html")):
+            written = result_of(WriteResult(where, str(tmp_path), what, "csv"), lambda message: None)
+            assert written == Written(name)
+        assert len(rows_of(tmp_path / "On_a_server-predictions.csv")) == 60

@@ -1,0 +1,81 @@
+"""Settings of a project that people change on the page."""
+
+import pytest
+from browsing import Visitor, browser_of
+from serving import Here
+
+from bemps.errors import InputError
+from bemps.server.panels.settings_panel import FIELDS, changed_settings, settings_rows
+from bemps.store import open_store
+from bemps.store.project_settings import NAMES, ProjectSettings
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    with browser_of(chromium) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("row", FIELDS, ids=lambda row: row.name)
+def test_every_row_is_a_setting_that_comes_back_as_it_was(row):
+    assert row.name in NAMES
+    shown = {each.name: text for each, text in settings_rows(ProjectSettings())}
+    assert changed_settings(shown, ProjectSettings()) == {}
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"audit_share": "half"}, "a number from 0 to 100"),
+        ({"audit_share": "101"}, "a number from 0 to 100"),
+        ({"audit_share": "nan"}, "a number from 0 to 100"),
+        ({"title": "t" * 201}, "at most 200"),
+        ({"history": "{}"}, "Reload the page"),
+        ({"markdown": "maybe"}, "yes or no"),
+    ],
+)
+def test_what_is_no_value_is_refused(values, words):
+    with pytest.raises(InputError, match=words):
+        changed_settings(values, ProjectSettings())
+
+
+def test_a_larger_audit_is_drawn_at_once_and_asked(folder):
+    with Here(folder, audit=0.0) as server, server.person() as ann:
+        assert not server.store.audit()
+        answer = ann.post("settings", values={"audit_share": "20", "title": "Our tickets"})
+        assert answer.status_code == 200
+        assert answer.json()["settings"]["title"] == "Our tickets"
+        assert len(server.store.audit()) == round(0.2 * server.store.count())
+        assert server.engine.schedule.reserved == server.store.audit()
+        assert server.engine.schedule.audit_share == 0.2
+        assert ann.post("settings", values={"audit_share": "-1"}).status_code == 422
+    with open_store(folder / "tickets.bemps") as store:
+        assert store.read_settings().title == "Our tickets"
+
+
+def test_what_was_written_just_before_is_not_put_back(folder, monkeypatch):
+    with Here(folder) as server, server.person() as ann:
+        run = server.engine.writer.run
+
+        async def run_after_others(write):
+            server.store.set("suggest_requests_made", 7)  # as by somebody who was ahead in the line
+            return await run(write)
+
+        monkeypatch.setattr(server.engine.writer, "run", run_after_others)
+        ann.post("settings", values={"title": "Tickets of June"}).raise_for_status()
+        monkeypatch.undo()
+        settings = server.store.read_settings()
+        assert (settings.title, settings.suggest_requests_made) == ("Tickets of June", 7)
+
+
+def test_settings_are_changed_on_the_page_and_seen_on_other_pages(server, browser):
+    with Visitor(browser, server.base, "ann") as ann, Visitor(browser, server.base, "bea") as bea:
+        ann.panel("settings")
+        ann.page.fill("#setting-title", "Tickets of May")
+        ann.page.press("#setting-title", "Enter")
+        ann.sees("#settings-saved", "Saved.")
+        bea.sees(".bar h1", "Tickets of May")
+        ann.page.fill("#setting-audit_share", "many")
+        ann.page.press("#setting-audit_share", "Enter")
+        ann.sees("#panel .problem", "a number from 0 to 100")
+        assert ann.page.input_value("#setting-audit_share") == "many"

@@ -1,0 +1,117 @@
+"""Each person gets the items of their own share, by a column of the file."""
+
+import csv
+
+import pytest
+from browsing import Visitor, browser_of
+from serving import Here, eventually, tickets
+
+from bemps import InputError
+from bemps.server.project_start import Source, Wishes, prepared
+
+REGIONS = ("north", "south", "")
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    with browser_of(chromium) as opened:
+        yield opened
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Thirty tickets: a third of the north, a third of the south, a third of nobody."""
+    with (tmp_path / "tickets.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = [(text, REGIONS[number % 3]) for number, (text, _) in enumerate(tickets(30))]
+        csv.writer(file).writerows([("body", "region"), *rows])
+    return tmp_path
+
+
+def regions(server, items):
+    return [item.columns["region"] or "" for item in server.store.items(items)]
+
+
+def everything(person):
+    """All that a person is asked, each labelled, until nothing comes any more."""
+    asked = []
+    while items := person.next():
+        person.answer(items[0]["id"], "bug")
+        asked.append(items[0]["id"])
+    return asked
+
+
+def test_a_person_gets_their_share_and_what_is_for_everybody(folder):
+    wishes = {"assign_by": "region", "assigned_to": {"north": ["Ann", "ben"], "south": ["cem"]}}
+    with Here(folder, audit=0.2, **wishes) as server, server.person("ann") as ann, server.person("cem") as cem:
+        with server.person("ben") as ben:
+            assert set(regions(server, [item["id"] for item in ben.next(4)])) <= {"north", ""}
+            reply = ben.post("next", n=0).json()
+            assert (reply["left"], reply["others"]) == (20, 30)
+            ben.post("next", n=0, back=[item["id"] for item in ben.next(4)])
+        first = everything(ann)
+        assert set(regions(server, first)) == {"north", ""}
+        assert "Everything of yours is answered" in ann.panel("end")
+        assert "left for other people" in ann.panel("end")
+        rest = everything(cem)
+        assert set(regions(server, rest)) == {"south"}
+        assert len({*first, *rest}) + len(server.engine.lending.out()) == 30
+        assert ann.post("next", n=1).json()["left"] == 0
+
+
+def test_with_shares_people_do_not_take_each_others_queues(folder):
+    wishes = {"assign_by": "region", "assigned_to": {"north": ["ann"], "south": ["cem"]}}
+    with Here(folder, audit=0.0, **wishes) as server, server.person("ann") as ann, server.person("cem") as cem:
+        assert ann.next()
+        assert cem.next()
+        everything(ann)
+        ready = len(server.engine.queues["cem"].ready)
+        assert ready
+        assert ann.next() == []
+        assert len(server.engine.queues["cem"].ready) == ready
+
+
+def test_a_value_is_the_same_in_upper_and_lower_case_and_one_that_no_item_has_is_said(folder):
+    wishes = Wishes(
+        classes=("bug", "feature"), model="none", assign_by="region", assigned_to={"North": ["ann"], "suoth": ["ben"]}
+    )
+    store, notes = prepared(str(folder / "p.bemps"), Source(folder / "tickets.csv", {"text": "body"}), wishes)
+    assert store.assignment().people("north") == ["ann"]
+    assert [note for note in notes if "region" in note] == [
+        "No item has 'suoth' in column 'region'. Its values: north, south."
+    ]
+    store.close()
+
+
+def test_what_cannot_be_assigned_is_refused_before_anything_is_made(folder):
+    source = Source(folder / "tickets.csv", {"text": "body"})
+    for wishes, words in (
+        ({"assign_by": "regoin"}, "one of body, region"),
+        ({"assigned_to": {"north": ["ann"]}}, "--assign-by region"),
+    ):
+        with pytest.raises(InputError, match=words):
+            prepared(str(folder / "x.bemps"), source, Wishes(classes=("a", "b"), **wishes))
+        assert not (folder / "x.bemps").exists()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_shares_are_set_under_team(folder, browser, width):
+    with (
+        Here(folder, audit=0.0) as server,
+        Visitor(browser, server.base, "ann", viewport={"width": width, "height": 800}) as ann,
+    ):
+        ann.panel("team")
+        ann.page.select_option("#assign-column", "region")
+        ann.page.click("[data-act=assign-by] button")
+        ann.sees("#panel", "10 of 10 left")
+        assert ann.page.input_value("#assign-0") == "north"
+        ann.page.fill("#assign-0", "ann, ben")
+        ann.page.fill("#assign-1", "cem")
+        ann.page.press("#assign-1", "Enter")
+        ann.sees("#assign-saved", "Saved.")
+        assert ann.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert server.store.read_settings().assigned_to == {"north": ["ann", "ben"], "south": ["cem"]}
+        ann.sees("#panel", "No answer yet: cem")
+        ann.page.click("#panel-close")
+        with server.person("cem") as cem:
+            assert eventually(lambda: set(regions(server, [item["id"] for item in cem.next(9)])) == {"south", ""})
+        assert ann.errors == []
