@@ -1,5 +1,8 @@
 """Ask me later: the item comes again after some others, or at the end, also after a restart."""
 
+import json
+import re
+
 import pytest
 from browsing import Visitor, browser_of
 from serving import Here, write_tickets
@@ -69,6 +72,14 @@ def test_at_the_end_only_those_for_later_are_left_and_undo_says_what_it_took_bac
         assert ann.answer(first["id"], kind="later", note="hm").status_code == 422
 
 
+def test_what_the_page_begins_with_is_what_it_hears_later(folder):
+    with Here(folder) as server, server.person("ann") as ann:
+        (script,) = re.findall('<script type="application/json" id="project">(.*?)</script>', ann.http.get("").text)
+        page, state = json.loads(script), ann.state()
+        for part in ("settings", "classes"):  # compared as text, in the order of their names
+            assert json.dumps(page[part]) == json.dumps(state[part])
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_later_by_key_and_by_button(folder, browser, width):
     with Here(folder) as server, Visitor(browser, server.base, "ann", viewport={"width": width, "height": 800}) as ann:
@@ -83,7 +94,10 @@ def test_later_by_key_and_by_button(folder, browser, width):
         ann.saved("undo: later")
         assert set(server.store.postponed()["ann"]) == {first}
         assert ann.page.evaluate("document.documentElement.scrollWidth") <= width
-        seen = [ann.label("1")[0]]
+        seen = [ann.label("1")[0] for _ in range(10)]
+        items_again = ann.page.expect_response(lambda response: response.url.endswith("api/items"))
+        with items_again, server.person("ben") as ben:  # the item waits in the browser, and is made anew there
+            assert ben.post("settings", values={"markdown": "yes"}).status_code == 200
         while ann.item()[0] != first and len(seen) < 60:
             seen.append(ann.label("1")[0])
         assert ann.item()[0] == first  # on the same page, without a reload

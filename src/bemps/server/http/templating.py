@@ -25,6 +25,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {"percent": percent, "thousands": thousands, "short": short, "ago": ago, "excerpt": excerpt}
     environment.tests["contains"] = contains
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": False}  # as replies have it: the page compares the two
     environment.globals["lengths"] = {"name": LONGEST_NAME, "note": LONGEST_NOTE, "person": LONGEST}
     return environment
 

@@ -39,7 +39,7 @@ export class Queue {
 
   // an item that is here already, made anew by the server
   replace(item) {
-    this.ahead = this.ahead.map((other) => (other.id === item.id ? item : other));
+    this.ahead = this.ahead.map((other) => (other.id === item.id ? withWords(item) : other));
     if (!this.current || this.current.id !== item.id) return;
     const { old, answered, label, words, note, search, suggestion } = this.current; // a suggestion on show does not change
     this.current = { ...item, old, answered, label, words, note, search, suggestion };
@@ -98,8 +98,8 @@ export class Queue {
   take(items) {
     const known = new Set([this.current, ...this.ahead].filter(Boolean).map((item) => item.id));
     const fresh = items.filter((item) => !known.has(item.id) && (item.later || !this.gone.has(item.id)) && !this.unsent().includes(item.id));
-    for (const item of fresh) if (item.later) { this.gone.delete(item.id); item.words = "You wanted to be asked this later."; }
-    this.ahead.push(...fresh);
+    for (const item of fresh) if (item.later) this.gone.delete(item.id);
+    this.ahead.push(...fresh.map(withWords));
     for (const item of fresh) if (item.image) new Image().src = item.image;
     if (!this.current && this.ahead.length) {
       this.current = this.ahead.shift();
@@ -108,3 +108,6 @@ export class Queue {
     return fresh.length;
   }
 }
+
+// an item of the server with the words that the page shows above it
+function withWords(item) { return item.later ? { ...item, words: "You wanted to be asked this later." } : item; }
