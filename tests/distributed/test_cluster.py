@@ -54,7 +54,8 @@ def test_a_node_that_is_lost_in_a_selection_changes_nothing(cluster, tmp_path):
     assert 24 <= len(notes(log)) <= 24 + 4
 
 
-@pytest.mark.parametrize("in_place", [True, pytest.param(False, marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("in_place", [True, False])
 def test_a_node_that_is_lost_in_a_grid_changes_nothing(cluster, tmp_path, in_place):
     run(config_of(GRID), tmp_path / "alone")
     journals = tmp_path / "run" / "journals"

@@ -16,6 +16,7 @@ from test_page import violations
 from bemps.formats.format_registry import FORMATS
 from bemps.learner import ActiveLearner
 from bemps.server.model.messages import encode
+from bemps.server.project_start import Source, Wishes, prepared
 from bemps.server.results import result_jobs
 from bemps.server.results.result_messages import NotWritten, Step, WriteResult, Written
 from bemps.server.results.result_worker import result_of
@@ -39,12 +40,16 @@ def own_temporary_folder(tmp_path_factory, monkeypatch):
     return folder
 
 
-def label_some(server, rows, count=40):
+def label_in_store(store, rows, count=40):
     """Labels, and a model that is not running: the process that makes a file fits its own."""
     truth = dict(rows)
-    for item in list(server.store.items(server.store.ids()[:count])):
-        server.store.answer("ann", item.id, "label", truth[item.content])
-    server.store.set_all({"no_model": False, "model": "tfidf"})
+    for item in list(store.items(store.ids()[:count])):
+        store.answer("ann", item.id, "label", truth[item.content])
+    store.set_all({"no_model": False, "model": "tfidf"})
+
+
+def label_some(server, rows, count=40):
+    label_in_store(server.store, rows, count)
     server.engine.settings = server.store.read_settings()
     assert eventually(lambda: server.engine.labels == count, 30), "the server sees what was labelled beside it"
 
@@ -74,12 +79,24 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
+@pytest.fixture(scope="module")
+def project_file(tmp_path_factory):
+    """The path of a project with labels, without a server."""
+    folder = tmp_path_factory.mktemp("labelled")
+    write_tickets(folder / "tickets.csv")
+    path = str(folder / "tickets.bemps")
+    store, _ = prepared(path, Source(folder / "tickets.csv", {"text": "body"}), Wishes(classes=CLASSES, model="none"))
+    label_in_store(store, tickets())
+    store.close()
+    return path
+
+
 @pytest.mark.parametrize("what", ["labels", "predictions"])
 @pytest.mark.parametrize("format", list(FORMATS))
-def test_every_format_is_written(labelled, tmp_path, what, format):
+def test_every_format_is_written(project_file, tmp_path, what, format):
     folder = tmp_path / "files"
     folder.mkdir()
-    order = WriteResult(str(labelled.folder / "tickets.bemps"), str(folder), what, format)
+    order = WriteResult(project_file, str(folder), what, format)
     written = result_of(order, lambda message: None)
     assert isinstance(written, Written)
     assert [path.name for path in folder.iterdir()] == [written.name]
