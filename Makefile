@@ -57,7 +57,7 @@ soak: $(VENV)/.weights      ## long fault runs: experiments, stores and servers 
 	$(PYTEST) -q -m soak
 
 bench: $(VENV)-peers/.done  ## speed against the plain form and against peers; puts its tables into docs/appendices/speed.md
-	$(VENV)-peers/bin/bemps weights bge-small minilm multilingual
+	$(VENV)-peers/bin/bemps weights bge-small minilm multilingual gte-small mpnet
 	$(VENV)-peers/bin/python -m benchmarks --out docs/appendices/speed.md
 
 peers: $(VENV)-peers/.done  ## other libraries as oracles, in an environment of their own

@@ -42,9 +42,8 @@ def bare(model, x, data, x_test, cell, start, batch, rounds):
 
 def learner_only(model, x, data, x_test, cell, start, batch, rounds):
     names = dict(zip(data.pool.ids, [data.classes[code] for code in data.pool.labels], strict=True))
-    learner = bemps.ActiveLearner(
-        model, x, ids=data.pool.ids, classes=data.classes, explain=False, seed=cell.learner_seed
-    )
+    options = {"ids": data.pool.ids, "classes": data.classes, "explain": False, "seed": cell.learner_seed}
+    learner = bemps.ActiveLearner(model, x, strategy="coremse", **options)
     learner.tell({data.pool.ids[i]: names[data.pool.ids[i]] for i in start})
     for number in range(rounds + 1):
         learner.predict(x_test)
