@@ -24,7 +24,8 @@ from bemps.server.queue.annotator_queues import AnnotatorQueue, Offer
 from bemps.server.queue.answer_writer import AnswerWriter
 from bemps.server.queue.class_search import SIZE, SPARE, ClassSearch, first_members
 from bemps.server.queue.leasing import Lending
-from bemps.server.queue.schedule import Origin, Schedule, random_order
+from bemps.server.queue.random_order import random_order
+from bemps.server.queue.schedule import Origin, Schedule
 from bemps.server.results.result_jobs import ResultJobs
 from bemps.server.review.model_answers import ModelAnswers
 from bemps.server.suggestions.suggester import Suggester

@@ -13,12 +13,12 @@ from jaxtyping import Float, Int
 
 from bemps.models.base import take
 from bemps.server.model.likeness import unit
+from bemps.server.queue.class_search import BY_EXAMPLES, BY_MODEL
 from bemps.types import Array
 
 if TYPE_CHECKING:
     from bemps.server.model.trainer import Trainer
 
-BY_MODEL, BY_EXAMPLES = "model", "examples"
 MOST_EXAMPLES = 50  # of a class, the last that were labelled
 
 

@@ -1,6 +1,6 @@
 """The items that the model looks at: all of them, or a random part of a larger pool."""
 
-from bemps.server.queue.schedule import random_order
+from bemps.server.queue.random_order import random_order
 from bemps.store import Store
 from bemps.store.project_settings import ProjectSettings
 

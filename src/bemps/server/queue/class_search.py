@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bemps.errors import InputError
-from bemps.server.model.likely_items import BY_MODEL
 
+BY_MODEL, BY_EXAMPLES = "model", "examples"  # what makes an item probable
 SIZE = 20  # items that are asked
 SPARE = 60  # further ones, as others may have some
 PATIENCE = 15.0  # seconds that a person waits for the model

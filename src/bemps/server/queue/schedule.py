@@ -26,13 +26,6 @@ POSTPONED_BY = 20  # other items, before one comes again that somebody wanted to
 SPARE = 20  # candidates beyond those wanted, as others may have taken some
 
 
-def random_order(ids: Iterable[str], seed: int) -> list[str]:
-    """Return the order in which every server, and the model's window, goes through the items of a project."""
-    order = list(ids)
-    np.random.default_rng(seed).shuffle(order)
-    return order
-
-
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """An item to offer, and how it came to be chosen."""
