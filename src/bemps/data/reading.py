@@ -106,8 +106,9 @@ def read(
         )
     else:
         dialect = _dialect(source, delimiter, quotes, encoding, tuple(columns or ()) or None)
-        roles = _roles(source, dialect, (text,) if isinstance(text, str) else tuple(text or ()), image, label, id)
-        table = _read_file(source, dialect, roles, classes, duplicates, mode, others)
+        roles = _Roles((text,) if isinstance(text, str) else tuple(text or ()), image, label, id)
+        roles = _with_text_column(source, dialect, roles)
+        table = _read_file(source, dialect, roles, classes=classes, duplicates=duplicates, mode=mode, others=others)
     return replace(table, read_with=read_with)
 
 
@@ -135,26 +136,25 @@ class _Roles:
         return list(dict.fromkeys(name for name in (*self.texts, self.image, self.label, self.id) if name))
 
 
-def _roles(
-    path: Path, dialect: Dialect, texts: tuple[str, ...], image: str | None, label: str | None, id: str | None
-) -> _Roles:
+def _with_text_column(path: Path, dialect: Dialect, roles: _Roles) -> _Roles:
     """The columns that a user named, and the column of the texts where it goes without saying."""
-    if texts and image:
+    if roles.texts and roles.image:
         raise InputError(
             f"columns of {path}",
             expected=f"{parameter('text')} or {parameter('image')}",
             got="both",
             fix="Leave one out.",
         )
-    if not texts and not image:
-        texts = (_only_column(path, dialect, {label, id}),)
-    return _Roles(texts, image, label, id)
+    if roles.contents:
+        return roles
+    return replace(roles, texts=(_only_column(path, dialect, {roles.label, roles.id}),))
 
 
 def _read_file(
     path: Path,
     dialect: Dialect,
     roles: _Roles,
+    *,
     classes: Sequence[str] | None,
     duplicates: str,
     mode: str,

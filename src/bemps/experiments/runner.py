@@ -21,7 +21,7 @@ from bemps.experiments.run_errors import Failure, write_errors
 from bemps.experiments.run_folder import check_config, locked_folder
 from bemps.experiments.run_plan import RunPlan, plan_run
 from bemps.experiments.run_progress import RoundCounter, progress_reports
-from bemps.experiments.workers import Executor, run_tasks, Task
+from bemps.experiments.workers import Executor, Task, run_tasks
 
 
 @dataclass(frozen=True)

@@ -32,15 +32,9 @@ LabelColumn = Annotated[
         rich_help_panel=DATA,
     ),
 ]
-IdColumn = Annotated[
-    str | None, typer.Option("--id", help="column of ids; else content hashes", rich_help_panel=DATA)
-]
-Encoding = Annotated[
-    str | None, typer.Option(help="encoding of the file, if not UTF-8", rich_help_panel=DATA)
-]
-Delimiter = Annotated[
-    str | None, typer.Option(help="separator of a CSV, if not a comma", rich_help_panel=DATA)
-]
+IdColumn = Annotated[str | None, typer.Option("--id", help="column of ids; else content hashes", rich_help_panel=DATA)]
+Encoding = Annotated[str | None, typer.Option(help="encoding of the file, if not UTF-8", rich_help_panel=DATA)]
+Delimiter = Annotated[str | None, typer.Option(help="separator of a CSV, if not a comma", rich_help_panel=DATA)]
 Classes = Annotated[
     str | None,
     typer.Option(
@@ -186,17 +180,11 @@ Port = Annotated[
 ]
 Host = Annotated[
     str,
-    typer.Option(
-        help="address to listen on; beyond loopback people need the printed token", rich_help_panel=SERVER
-    ),
+    typer.Option(help="address to listen on; beyond loopback people need the printed token", rich_help_panel=SERVER),
 ]
 AllowedHosts = Annotated[
     list[str] | None,
     typer.Option(help="another name of this server, as behind a proxy (repeatable)", rich_help_panel=SERVER),
 ]
-RootPath = Annotated[
-    str, typer.Option(help="the path under which a proxy shows the page", rich_help_panel=SERVER)
-]
-OpenBrowser = Annotated[
-    bool, typer.Option("--browser/--no-browser", help="open the page", rich_help_panel=SERVER)
-]
+RootPath = Annotated[str, typer.Option(help="the path under which a proxy shows the page", rich_help_panel=SERVER)]
+OpenBrowser = Annotated[bool, typer.Option("--browser/--no-browser", help="open the page", rich_help_panel=SERVER)]
