@@ -22,7 +22,7 @@ from bemps.experiments.grid import Cell
 from bemps.experiments.inputs import run_data as materials
 from bemps.experiments.inputs.preparation import write_shared_data
 from bemps.experiments.result_tables import write_tables
-from bemps.experiments.runner import _work  # what `run` does before the cells
+from bemps.experiments.run_plan import _work  # what `run` does before the cells
 from bemps.learner.fitted_model import CHOOSE, FIT
 from bemps.models.model_registry import MODELS
 

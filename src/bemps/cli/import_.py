@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from bemps.cli.command_errors import print_errors
-from bemps.cli.shared_arguments import ProjectAddress
+from bemps.cli.options.shared_arguments import ProjectAddress
 from bemps.formats.format_registry import FORMATS
 
 

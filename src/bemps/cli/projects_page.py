@@ -81,8 +81,8 @@ def serve_folder(folder: Path | None, address: "Address", annotator: str | None,
 
 
 def refuse_options(options: Mapping[str, object]) -> None:
-    """Refuse options that need a file or project, for a command without one."""
-    named = [f"--{name}" for name, value in options.items() if value is not None]
+    """Refuse options that need a file or project, for a command without one; names are those of its parameters."""
+    named = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
     if named:
         got = f"{', '.join(named)} alone"
         raise InputError("DATA", expected="a file, a folder or a project", got=got, fix="See bemps label --help.")

@@ -14,9 +14,9 @@ from rich.progress import Progress
 from bemps._utils.files import check_output, written_whole
 from bemps.acquisition.selection import select as select_items
 from bemps.cli.command_errors import print_errors
+from bemps.cli.options.shared_arguments import Force
 from bemps.cli.select_files import ARRAYS, read_pool, single_array
 from bemps.cli.selection_output import as_csv, as_json
-from bemps.cli.shared_arguments import Force
 from bemps.cli.terminal_progress import ShownProgress
 from bemps.errors import InputError
 from bemps.types import Selection

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bemps.data.folders import read_folder, refuse_columns
@@ -104,37 +104,79 @@ def read(
         table = read_folder(
             source, label=label, id=id, classes=classes, duplicates=duplicates, mode=mode, encoding=encoding
         )
-        return replace(table, read_with=read_with)
-    dialect = Dialect(
-        delimiter or DELIMITERS.get(source.suffix.lower(), ","), quotes, encoding, tuple(columns or ()) or None
-    )
-    texts = (text,) if isinstance(text, str) else tuple(text or ())
-    if texts and image:
+    else:
+        dialect = _dialect(source, delimiter, quotes, encoding, tuple(columns or ()) or None)
+        roles = _Roles((text,) if isinstance(text, str) else tuple(text or ()), image, label, id)
+        roles = _with_text_column(source, dialect, roles)
+        table = _read_file(source, dialect, roles, classes=classes, duplicates=duplicates, mode=mode, others=others)
+    return replace(table, read_with=read_with)
+
+
+def _dialect(
+    path: Path, delimiter: str | None, quotes: bool, encoding: str | None, columns: tuple[str, ...] | None = None
+) -> Dialect:
+    return Dialect(delimiter or DELIMITERS.get(path.suffix.lower(), ","), quotes, encoding, columns)
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """The columns of a file by what they are for: the texts or the image, the label, the id."""
+
+    texts: tuple[str, ...]
+    image: str | None
+    label: str | None
+    id: str | None
+
+    @property
+    def contents(self) -> tuple[str, ...]:
+        return (self.image,) if self.image else self.texts
+
+    @property
+    def names(self) -> list[str]:
+        return list(dict.fromkeys(name for name in (*self.texts, self.image, self.label, self.id) if name))
+
+
+def _with_text_column(path: Path, dialect: Dialect, roles: _Roles) -> _Roles:
+    """The columns that a user named, and the column of the texts where it goes without saying."""
+    if roles.texts and roles.image:
         raise InputError(
-            f"columns of {source}",
+            f"columns of {path}",
             expected=f"{parameter('text')} or {parameter('image')}",
             got="both",
             fix="Leave one out.",
         )
-    if not texts and not image:
-        texts = (_only_column(source, dialect, {label, id}),)
-    requested = list(dict.fromkeys(name for name in (*texts, image, label, id) if name))
-    every = _records(source, requested, dialect, others)
-    filled = _filled_rows(source, every, (image,) if image else texts)
+    if roles.contents:
+        return roles
+    return replace(roles, texts=(_only_column(path, dialect, {roles.label, roles.id}),))
+
+
+def _read_file(
+    path: Path,
+    dialect: Dialect,
+    roles: _Roles,
+    *,
+    classes: Sequence[str] | None,
+    duplicates: str,
+    mode: str,
+    others: bool,
+) -> Table:
+    """The table of a file; rows without content are left out of it, and counted."""
+    every = _records(path, roles.names, dialect, others)
+    filled = _filled_rows(path, every, roles.contents)
     records = every if len(filled) == len(every.lines) else _only(every, filled)
     table = build_table(
-        _files(source, records, image, mode) if image else _texts(source, records, texts),
-        labels=records.columns[label] if label else None,
-        ids=records.columns[id] if id else None,
+        _files(path, records, roles.image, mode) if roles.image else _texts(path, records, roles.texts),
+        labels=records.columns[roles.label] if roles.label else None,
+        ids=records.columns[roles.id] if roles.id else None,
         classes=classes,
         duplicates=duplicates,
-        where=lambda rows: f"{source}, {records.where(rows)}",
+        where=lambda rows: f"{path}, {records.where(rows)}",
         columns=records.columns if others else {},
     )
     assert table.findings is not None
     findings = replace(table.findings, empty=len(every.lines) - len(records.lines), left_out=records.left_out)
     empty = () if table.findings.dropped or not others else _empty_rows(every, filled)
-    return replace(table, findings=findings, source=source, empty=empty, read_with=read_with)
+    return replace(table, findings=findings, source=path, empty=empty)
 
 
 def _named(**options: str | Sequence[str] | None) -> dict[str, str | list[str]]:
@@ -144,7 +186,7 @@ def _named(**options: str | Sequence[str] | None) -> dict[str, str | list[str]]:
 
 def read_columns(path: Path, encoding: str | None = None, delimiter: str | None = None) -> Records:
     """All columns of a file as they are, to look at before one of them is chosen."""
-    return _records(path, [], Dialect(delimiter or DELIMITERS.get(path.suffix.lower(), ","), True, encoding), True)
+    return _records(path, [], _dialect(path, delimiter, True, encoding), True)
 
 
 def _filled_rows(path: Path, records: Records, names: tuple[str, ...]) -> list[int]:

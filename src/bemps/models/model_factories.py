@@ -1,7 +1,24 @@
 """The functions that make the models of a grid; the table is `bemps.models.model_registry`.
 
-A factory takes the items of the pool and a folder for what is computed once. Its keyword-only parameters are the
-options of the model, and so possible axes of a grid.
+A factory takes the items of the pool and a folder for what is computed once, and returns a model. Its keyword-only
+parameters are the options of the model, and so possible axes of a grid. None takes what suits the model. An option
+means the same in every factory:
+
+    members                how many regressions, trees, networks or dropout masks there are, or how many are drawn
+    posterior              where members come from: "ensemble" or "dropout"
+    resample               how labels weigh in each member: "dirichlet", "bootstrap" or "none"
+    validation             which labels are held out: "none", "dynamic", "constant" or a `Fixed`
+    calibrate              whether each member gets a temperature
+    weighting              how members weigh: "uniform" or "likelihood"
+    C                      the inverse strength of the prior
+    posterior_temperature  the temperature of the Laplace posterior
+    covariance             the form of its covariance: "full" or "shared"
+    first_view             the columns of the first of two views; None where there is one view
+    hidden, dropout        the number of hidden units, and the rate of dropout
+    epochs, learning_rate  the largest number of epochs, and the learning rate
+    top_layers             how many layers learn; None or 0 is all of them
+    frozen, tuned          the text encoder that stays as it is, and the one to fine-tune
+    width                  the channels of the first convolution
 """
 
 from dataclasses import dataclass, replace
@@ -31,32 +48,7 @@ def logistic(
     calibrate: bool = False,
     weighting: str = "uniform",
 ) -> Model:
-    """Logistic regressions with weights of the labels drawn at random, on rows of numbers or TF-IDF of texts.
-
-    Parameters
-    ----------
-    pool : array, table, or sequence
-        The items of the pool.
-    _ : Path
-        The folder for what is computed once; not used here.
-    members : int, optional
-        The number of regressions.
-    C : float, optional
-        The inverse strength of the prior; None takes what suits the items.
-    resample : {"dirichlet", "bootstrap", "none"}, optional
-        How the labels are weighed in each member.
-    validation : str or Fixed, optional
-        Which labels are held out.
-    calibrate : bool, optional
-        Whether each member gets a temperature.
-    weighting : {"uniform", "likelihood"}, optional
-        How the members are weighed.
-
-    Returns
-    -------
-    Model
-        The model.
-    """
+    """Logistic regressions with weights of the labels drawn at random, on rows of numbers or TF-IDF of texts."""
     from sklearn.linear_model import LogisticRegression
 
     from bemps.models.encoders.tfidf import tfidf_classifier
@@ -77,22 +69,7 @@ def logistic(
 
 
 def forest(pool: Items, _: Path, *, members: int = 50) -> Model:
-    """The trees of a random forest, on rows of numbers or TF-IDF of texts.
-
-    Parameters
-    ----------
-    pool : array, table, or sequence
-        The items of the pool.
-    _ : Path
-        The folder for what is computed once; not used here.
-    members : int, optional
-        The number of trees.
-
-    Returns
-    -------
-    Model
-        The model.
-    """
+    """The trees of a random forest, on rows of numbers or TF-IDF of texts."""
     from sklearn.ensemble import RandomForestClassifier
 
     from bemps.models.encoders.tfidf import tfidf_classifier
@@ -111,28 +88,7 @@ def spectral(
     covariance: str = "full",
     first_view: int | None = None,
 ) -> Model:
-    """A linear head on vectors, its members drawn from a Laplace posterior.
-
-    Parameters
-    ----------
-    pool : array (N, H)
-        The vectors of the pool.
-    _ : Path
-        The folder for what is computed once; not used here.
-    members : int, optional
-        How many members are drawn.
-    posterior_temperature : float, optional
-        The temperature of the posterior; None takes the model's own.
-    covariance : {"full", "shared"}, optional
-        The form of the posterior's covariance.
-    first_view : int, optional
-        The columns of the first of two views; None where there is one view.
-
-    Returns
-    -------
-    Model
-        The model.
-    """
+    """A linear head on vectors, its members drawn from a Laplace posterior."""
     from bemps.models.linear.spectral_classifiers import SpectralLaplace
 
     model = SpectralLaplace(
@@ -177,40 +133,7 @@ def heads(
     epochs: int | None = None,
     first_view: int | None = None,
 ) -> Model:
-    """Small networks on vectors.
-
-    Parameters
-    ----------
-    pool : array (N, H)
-        The vectors of the pool.
-    _ : Path
-        The folder for what is computed once; not used here.
-    members : int, optional
-        The number of members.
-    posterior : {"ensemble", "dropout"}, optional
-        Where the members come from.
-    hidden : int, optional
-        The number of hidden units; None takes what suits the posterior.
-    dropout : float, optional
-        The rate of dropout; None takes what suits the head.
-    validation : str or Fixed, optional
-        Which labels are held out.
-    resample : {"dirichlet", "bootstrap", "none"}, optional
-        How the labels are weighed in each member.
-    calibrate : bool, optional
-        Whether each member gets a temperature.
-    weighting : {"uniform", "likelihood"}, optional
-        How the members are weighed.
-    epochs : int, optional
-        The largest number of epochs; None takes what suits the head.
-    first_view : int, optional
-        The columns of the first of two views; None where there is one view.
-
-    Returns
-    -------
-    Model
-        The model.
-    """
+    """Small networks on vectors."""
     with requires_extra("torch", "the model 'heads'"):
         from bemps.models.heads.head_classifier import HeadClassifier, defaults
     recipe = None if epochs is None else replace(defaults(posterior, hidden).recipe, epochs=epochs)
@@ -242,34 +165,7 @@ def heads_mc(
     epochs: int | None = None,
     first_view: int | None = None,
 ) -> Model:
-    """One small network on vectors, with dropout masks as its members.
-
-    Parameters
-    ----------
-    pool : array (N, H)
-        The vectors of the pool.
-    cache : Path
-        The folder for what is computed once; not used here.
-    members : int, optional
-        The number of masks.
-    hidden : int, optional
-        The number of hidden units; None takes what suits the posterior.
-    dropout : float, optional
-        The rate of dropout; None takes what suits the head.
-    validation : str or Fixed, optional
-        Which labels are held out.
-    resample : {"dirichlet", "bootstrap", "none"}, optional
-        How the labels are weighed.
-    epochs : int, optional
-        The largest number of epochs; None takes what suits the head.
-    first_view : int, optional
-        The columns of the first of two views; None where there is one view.
-
-    Returns
-    -------
-    Model
-        The model.
-    """
+    """One small network on vectors, with dropout masks as its members."""
     return heads(
         pool,
         cache,
@@ -295,32 +191,7 @@ def finetuned(
     epochs: int = 30,
     learning_rate: float = 5e-5,
 ) -> Model:
-    """MiniLM with its top layers fine-tuned.
-
-    Parameters
-    ----------
-    pool : sequence of str
-        The texts of the pool; not used here.
-    cache : Path
-        The folder for what is computed once.
-    members : int, optional
-        The number of members.
-    posterior : {"dropout", "ensemble"}, optional
-        Where the members come from.
-    validation : str or Fixed, optional
-        Which labels are held out.
-    top_layers : int or None, optional
-        How many layers learn; None or 0 is all of them.
-    epochs : int, optional
-        The largest number of epochs.
-    learning_rate : float, optional
-        The learning rate.
-
-    Returns
-    -------
-    Model
-        The model.
-    """
+    """MiniLM with its top layers fine-tuned."""
     with requires_extra("finetune", "the model 'finetuned'"):
         from bemps.models._torch.training_loop import TrainingRecipe
         from bemps.models.text.text_classifier import TextClassifier
@@ -338,26 +209,7 @@ def finetuned(
 def finetuned_laplace(
     pool: Items, cache: Path, *, members: int = 20, epochs: int | None = None, tuned: str = "minilm"
 ) -> Model:
-    """A text encoder fine-tuned in all layers, with a Laplace posterior of the last.
-
-    Parameters
-    ----------
-    pool : sequence of str
-        The texts of the pool.
-    cache : Path
-        The folder for what is computed once.
-    members : int, optional
-        How many members are drawn.
-    epochs : int, optional
-        The largest number of epochs; None takes that of the recipe.
-    tuned : str, optional
-        The text encoder to fine-tune.
-
-    Returns
-    -------
-    Model
-        The model.
-    """
+    """A text encoder fine-tuned in all layers, with a Laplace posterior of the last."""
     model: Model = _tuned(tuned, pool, cache, members, epochs)
     return model
 
@@ -365,52 +217,14 @@ def finetuned_laplace(
 def finetuned_dropout(
     pool: Items, cache: Path, *, members: int = 5, epochs: int | None = None, tuned: str = "minilm"
 ) -> Model:
-    """A text encoder fine-tuned in all layers, with masks that all texts share as its members.
-
-    Parameters
-    ----------
-    pool : sequence of str
-        The texts of the pool; not used here.
-    cache : Path
-        The folder for what is computed once.
-    members : int, optional
-        The number of masks.
-    epochs : int, optional
-        The largest number of epochs; None takes that of the recipe.
-    tuned : str, optional
-        The text encoder to fine-tune.
-
-    Returns
-    -------
-    Model
-        The model.
-    """
+    """A text encoder fine-tuned in all layers, with masks that all texts share as its members."""
     return _fine_tuned("dropout", cache, members, epochs, tuned)
 
 
 def finetuned_ensemble(
     pool: Items, cache: Path, *, members: int = 5, epochs: int | None = None, tuned: str = "minilm"
 ) -> Model:
-    """Text encoders fine-tuned in all layers, each with a validation split of its own that stops it.
-
-    Parameters
-    ----------
-    pool : sequence of str
-        The texts of the pool; not used here.
-    cache : Path
-        The folder for what is computed once.
-    members : int, optional
-        The number of networks.
-    epochs : int, optional
-        The largest number of epochs; None takes that of the recipe.
-    tuned : str, optional
-        The text encoder to fine-tune.
-
-    Returns
-    -------
-    Model
-        The model.
-    """
+    """Text encoders fine-tuned in all layers, each with a validation split of its own that stops it."""
     return _fine_tuned("ensemble", cache, members, epochs, tuned)
 
 
@@ -423,28 +237,7 @@ def adapted(
     frozen: str = "bge-words",
     tuned: str = "minilm",
 ) -> Model:
-    """A frozen text encoder and a fine-tuned one, weighed by held-out labels.
-
-    Parameters
-    ----------
-    pool : sequence of str
-        The texts of the pool.
-    cache : Path
-        The folder for what is computed once.
-    members : int, optional
-        How many members are drawn.
-    epochs : int, optional
-        The largest number of epochs of the fine-tuned one; None takes that of the recipe.
-    frozen : str, optional
-        The frozen text encoder, with the words beside it.
-    tuned : str, optional
-        The text encoder to fine-tune.
-
-    Returns
-    -------
-    Model
-        The model.
-    """
+    """A frozen text encoder and a fine-tuned one, weighed by held-out labels."""
     from bemps.models.text.adapted_text import AdaptedText
 
     return AdaptedText(_frozen(frozen, pool, cache, members), _tuned(tuned, pool, cache, members, epochs), pool=pool)
@@ -479,48 +272,12 @@ def _tuned(name: str, pool: Items, cache: Path, members: int, epochs: int | None
 
 
 def mnist_bnn(pool: Items, _: Path, *, members: int = 5, posterior: str = "dropout") -> Model:
-    """The paper's network for MNIST.
-
-    Parameters
-    ----------
-    pool : array or sequence
-        The images of the pool; not used here.
-    _ : Path
-        The folder for what is computed once; not used here.
-    members : int, optional
-        The number of members.
-    posterior : {"dropout", "ensemble"}, optional
-        Where the members come from.
-
-    Returns
-    -------
-    Model
-        The model.
-    """
+    """The paper's network for MNIST."""
     return _network("mnist-bnn", members, posterior)
 
 
 def vgg16bn(pool: Items, _: Path, *, members: int = 5, posterior: str = "dropout", width: int = 64) -> Model:
-    """VGG-16 with batch normalisation, trained from scratch.
-
-    Parameters
-    ----------
-    pool : array or sequence
-        The images of the pool; not used here.
-    _ : Path
-        The folder for what is computed once; not used here.
-    members : int, optional
-        The number of members.
-    posterior : {"dropout", "ensemble"}, optional
-        Where the members come from.
-    width : int, optional
-        The channels of the first convolution.
-
-    Returns
-    -------
-    Model
-        The model.
-    """
+    """VGG-16 with batch normalisation, trained from scratch."""
     return _network("vgg16bn", members, posterior, width=width)
 
 

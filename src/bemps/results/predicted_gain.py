@@ -101,23 +101,24 @@ def gain_diagnostic(
     Half of the batches are drawn uniformly, half by expected gain, so that the predicted gains differ.
     """
     count = int(checks.within(batches, "batches", 3))
-    items, labels = labelled
-    model.fit(items, labels, classes, np.random.default_rng([seed, 0]))
-    at_pool, at_test = model.predict(pool[0]), model.predict(test[0])
-    weights = model.weights if isinstance(model, HasWeights) else None
+    model.fit(*labelled, classes, np.random.default_rng([seed, 0]))
+    at_pool, at_test, weights = model.predict(pool[0]), model.predict(test[0]), _weights(model)
     scores = core_mse(at_pool, at_test, weights).scores
     drawn = _batches(scores, checks.batch_size(batch_size, len(scores)), count, np.random.default_rng([seed, 1]))
     predicted = [joint_gain(at_pool, picks, at_test, weights=weights, seed=seed) for picks in drawn]
     before = brier(_mean(at_test, weights), test[1])
     realised = []
     for done, picks in enumerate(drawn, start=1):
-        more = (join(items, take(pool[0], picks)), np.concatenate([labels, pool[1][picks]]))
+        more = (join(labelled[0], take(pool[0], picks)), np.concatenate([labelled[1], pool[1][picks]]))
         model.fit(*more, classes, np.random.default_rng([seed, 0]))
-        after = _mean(model.predict(test[0]), model.weights if isinstance(model, HasWeights) else None)
-        realised.append(before - brier(after, test[1]))
+        realised.append(before - brier(_mean(model.predict(test[0]), _weights(model)), test[1]))
         if progress is not None:
             progress(done, count)
     return _compared(np.array(predicted), np.array(realised))
+
+
+def _weights(model: Model) -> Float[Array, " E"] | None:
+    return model.weights if isinstance(model, HasWeights) else None
 
 
 def _mean(probs: Float[Array, "E N K"], weights: Float[Array, " E"] | None) -> Float[Array, "N K"]:

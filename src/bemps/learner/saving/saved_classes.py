@@ -116,6 +116,7 @@ _TRAINING = {
 }  # fmt: skip
 _CONTENT = {"encode": ENCODER, "members": COUNT}
 _M = "bemps.models."
+_SCORES = "bemps.scores.named_scores"
 _VIEW = {"first": "first_view"}  # files of every release have `first`
 
 BEMPS: dict[str, SavedClass] = {
@@ -216,14 +217,14 @@ BEMPS: dict[str, SavedClass] = {
     "EfficientNetVectors": SavedClass("bemps.models.content_models", {"folder": TEXT, "cache": CACHE}),
     "PixelVectors": SavedClass("bemps.models.content_models", {"folder": TEXT}),
     "TfidfVectors": SavedClass("bemps.models.content_models", {}),
-    "Brier": SavedClass("bemps.scores", {}),
-    "Log": SavedClass("bemps.scores", {}),
-    "Spherical": SavedClass("bemps.scores", {}),
-    "Power": SavedClass("bemps.scores", {"alpha": NUMBER}),
-    "Beta": SavedClass("bemps.scores", {"alpha": NUMBER, "beta": NUMBER}),
-    "Quadratic": SavedClass("bemps.scores", {"C": ARRAY}),
-    "ZeroOne": SavedClass("bemps.scores", {}),
-    "SoftZeroOne": SavedClass("bemps.scores", {"k": NUMBER}),
+    "Brier": SavedClass(_SCORES, {}),
+    "Log": SavedClass(_SCORES, {}),
+    "Spherical": SavedClass(_SCORES, {}),
+    "Power": SavedClass(_SCORES, {"alpha": NUMBER}),
+    "Beta": SavedClass(_SCORES, {"alpha": NUMBER, "beta": NUMBER}),
+    "Quadratic": SavedClass(_SCORES, {"C": ARRAY}),
+    "ZeroOne": SavedClass(_SCORES, {}),
+    "SoftZeroOne": SavedClass(_SCORES, {"k": NUMBER}),
 }  # fmt: skip
 MODELS = frozenset(
     {"SpectralLogistic", "SpectralLaplace", "SklearnEnsemble", "ForestMembers", "FromFile", "HeadClassifier",

@@ -8,29 +8,19 @@ each shared by every text (see `bemps.models._torch.dropout_masks`).
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
-from torch import nn
-from torch.nn import functional
 
 from bemps.checks import within
 from bemps.errors import InputError
 from bemps.limits import current_limits
 from bemps.models._torch.checkpoints import Tensors
 from bemps.models._torch.devices import pick_device, torch_threads
-from bemps.models._torch.training_loop import (
-    Epoch,
-    History,
-    TrainingRecipe,
-    load_trainable_state,
-    train,
-    trainable_state,
-)
+from bemps.models._torch.training_loop import History, TrainingRecipe, load_trainable_state
 from bemps.models.base import Items, NotFitted, fit_members, take
 from bemps.models.encoders.feature_cache import CachedEncoder
 from bemps.models.encoders.text_encoder import TextEncoder
@@ -41,11 +31,10 @@ from bemps.models.text.partial_finetuning import PartialBackbone
 from bemps.models.text.pretrained import MINILM
 from bemps.models.text.surprisal import Surprisal, has_language_model
 from bemps.models.text.text_networks import Backbone, Network, WholeBackbone, has_dropout
-from bemps.models.text.tokens import NetworkInputs, Progress, check_texts, fixed_batches, random_batches
+from bemps.models.text.text_training import LabelledInputs, train_network
+from bemps.models.text.tokens import NetworkInputs, Progress, check_texts
 from bemps.models.validation_splits import Split, SplitPlan, Validation, plan_splits
 from bemps.types import Array
-
-VALIDATION_ROWS = 64
 
 # What suits a set of weights better than the paper's recipe for DistilBERT; measured in docs/appendices/speed.md.
 RECIPES = {MINILM: TrainingRecipe(learning_rate=1e-4)}
@@ -317,21 +306,16 @@ class TextClassifier:
         network = self._prepared_backbone().network(K, seed)
         weights = np.ones(len(plan.labels))
         weights[split.train] = RESAMPLERS[self.resample](len(split.train), rng)
-
-        def batches(epoch_rng: np.random.Generator) -> list[Int[Array, " _"]]:
-            return _at(split.train, random_batches(inputs.lengths[split.train], self.batch_size, epoch_rng))
-
-        history = train(
+        return train_network(
             network,
-            loss_on(inputs, plan.labels, weights),
-            batches,
-            _at(split.valid, fixed_batches(inputs.lengths[split.valid], VALIDATION_ROWS)),
+            LabelledInputs(inputs, plan.labels, weights),
+            split,
             recipe=self._recipe(),
+            batch_size=self.batch_size,
             rng=rng,
             checkpoint=None if folder is None else folder / f"network-{e}-{seed:016x}",
-            progress=self._epoch_reporter(f"fit, network {e + 1} of {len(plan.splits)}"),
+            report=self._reporter(f"fit, network {e + 1} of {len(plan.splits)}"),
         )
-        return Member({name: value.cpu() for name, value in trainable_state(network).items()}, history)
 
     def _masks_of(self, trained: Member, rng: np.random.Generator) -> list[Member]:
         return [replace(trained, mask=int(seed)) for seed in rng.integers(2**63, size=self.members)]
@@ -377,42 +361,3 @@ class TextClassifier:
                 self.progress(task, done, total)
 
         return report
-
-    def _epoch_reporter(self, task: str) -> Callable[[Epoch], None]:
-        report = self._reporter(task)
-        return lambda epoch: report(epoch.number, epoch.of)
-
-
-def loss_on(
-    inputs: NetworkInputs, labels: Int[Array, " n"], weights: Float[Array, " n"]
-) -> Callable[[nn.Module, Int[Array, " b"]], Float[torch.Tensor, " b"]]:
-    """Cross-entropy of each item of a batch of positions, times its weight.
-
-    Parameters
-    ----------
-    inputs : NetworkInputs
-        The prepared texts.
-    labels : array (n,) of int
-        Their codes.
-    weights : array (n,)
-        How often the loss of each text counts.
-
-    Returns
-    -------
-    callable
-        Takes a network and positions, and returns the losses.
-    """
-    codes, factors = torch.from_numpy(labels), torch.from_numpy(weights).float()
-
-    def loss_of_batch(network: nn.Module, positions: Int[Array, " b"]) -> Float[torch.Tensor, " b"]:
-        logits = network(**inputs.batch(positions))
-        index = torch.from_numpy(positions)
-        losses = functional.cross_entropy(logits, codes[index].to(logits.device), reduction="none")
-        return losses * factors[index].to(logits.device)
-
-    return loss_of_batch
-
-
-def _at(positions: Int[Array, " n"], batches: Sequence[Int[Array, " _"]]) -> list[Int[Array, " _"]]:
-    """Batches of indices into `positions` as batches of positions."""
-    return [positions[batch] for batch in batches]

@@ -1,0 +1,1 @@
+"""Options of commands as annotated types, and what their values mean."""
