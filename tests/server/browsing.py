@@ -7,7 +7,9 @@ ARGUMENTS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 PATIENCE = 90_000  # milliseconds: machines may be busy
-LOOK_OFTEN = "const repeat = setInterval; window.setInterval = (look, wait) => repeat(look, wait === 3000 ? 500 : wait);"
+LOOK_OFTEN = (
+    "const repeat = setInterval; window.setInterval = (look, wait) => repeat(look, wait === 3000 ? 500 : wait);"
+)
 
 
 @contextmanager
