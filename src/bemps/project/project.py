@@ -191,6 +191,11 @@ class Project:
         -------
         int
             The number of labels that were recorded. Labels that the annotator gave before are not recorded again.
+
+        Raises
+        ------
+        InputError
+            An id or a class is unknown, or a class is hidden and no answer to the item has it.
         """
         own = self.labels(annotator)
         new = [NewAnswer(annotator, id, LABEL, label) for id, label in labels.items() if own.get(id) != label]
