@@ -27,6 +27,7 @@ NAMES = {
     "csv": "out.csv",
     "csv-spreadsheet": "out.csv",
     "parquet": "o.parquet",
+    "xlsx": "out.xlsx",
 }
 
 

@@ -53,8 +53,8 @@ def test_a_format_is_added_by_one_module_and_one_row(monkeypatch, store, tmp_pat
     assert format_to_read(None, tmp_path / "more.jsonl") is FORMATS["toy"]
     import_labels(store, tmp_path / "more.jsonl")
     assert store.current()["t1"].label == "bug"
-    with pytest.raises(bemps.InputError, match=r"ends in \.csv, \.jsonl, \.parquet or \.toy"):
-        format_to_write(None, tmp_path / "labels.xlsx")
+    with pytest.raises(bemps.InputError, match=r"ends in \.csv, \.jsonl, \.parquet, \.xlsx or \.toy"):
+        format_to_write(None, tmp_path / "labels.ods")
 
 
 def test_every_format_is_written_and_read():

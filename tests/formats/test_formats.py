@@ -169,7 +169,7 @@ def test_predictions_for_other_tools(store, predicted, tmp_path):
     assert record["suggestions"] == {"label": {"value": "wish", "score": 0.9, "agent": "bemps tfidf"}}
 
 
-@pytest.mark.parametrize("name", ["log.csv", "log.jsonl", "log.parquet"])
+@pytest.mark.parametrize("name", ["log.csv", "log.jsonl", "log.parquet", "log.xlsx"])
 def test_the_log_as_a_table(answered, tmp_path, name):
     assert export_events(answered, tmp_path / name) == 7
     if name == "log.jsonl":
@@ -182,7 +182,7 @@ def test_the_log_as_a_table(answered, tmp_path, name):
 
 def test_the_log_has_no_place_elsewhere(answered, tmp_path):
     for format in ("huggingface", "doccano"):
-        with pytest.raises(InputError, match="csv, jsonl or parquet"):
+        with pytest.raises(InputError, match="csv, jsonl, parquet or xlsx"):
             export_events(answered, tmp_path / "log", format)
 
 

@@ -300,8 +300,8 @@ from pathlib import Path
 folder = Path({str(tmp_path)!r})
 (folder / "l.csv").write_text("id,text,label\\n" + "".join(f"i{{i}},text {{i}},bug\\n" for i in range(3_000)))
 record = answer_events.record
-def dying(decision, said):
-    record(decision, said[:1_000])
+def dying(decision, said, **options):
+    record(decision, said[:1_000], **options)
     if said:
         os._exit(9)
 answer_events.record = dying

@@ -19,6 +19,7 @@ FILES = {
     "csv-spreadsheet": "safe.csv",
     "jsonl": "out.jsonl",
     "parquet": "out.parquet",
+    "xlsx": "out.xlsx",
     "label-studio": "studio.json",
     "doccano": "doccano.jsonl",
     "prodigy": "prodigy.jsonl",
@@ -29,6 +30,7 @@ NASTY = [
     *("=1+1", "+cmd|' /C calc'!A0", "-2", "@sum", 'say "hi"', "a,b;c\td", "two\nlines", "old\rmac", "dos\r\n"),
     *("مرحبا \u202eabc", "👩\u200d👧", "e\u0301", "\u2028\x85\x0b", "\x01\x1f\x7f", " padded ", "null", "None", "NaN"),
     *("'", "'=1", "''-2", "\\N", "{}", "\ufeffmark", "0", ""),
+    *("_x0041_", "_x0041_x0042_", "_x0041\x01", "_x000D_", "_x005F_", "#N/A", "1e5", "007", "\ufffe", "a & <b>"),
 ]
 characters = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
 texts = st.sampled_from(NASTY) | st.text(characters, max_size=20)

@@ -152,7 +152,7 @@ class Here:
 
         self.folder = folder
         wishes = {"classes": CLASSES, "model": "none"} | wishes
-        columns = {"text": "body"} if data and data.endswith(".csv") else {}
+        columns = {"text": "body"} if data and data.endswith((".csv", ".xlsx")) else {}
         source = data and Source(folder / data, columns)
         where = str(folder / "tickets.bemps")
         self.store, _ = prepared(where, source, Wishes(**wishes))

@@ -5,10 +5,13 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from io import BytesIO
 from pathlib import Path
 
+import openpyxl
 import pytest
 from browsing import Visitor, browser_of
+from readers import workbook_bytes
 from real_postgres import server as postgres_server
 from serving import CLASSES, Here, Server, eventually, tickets, write_tickets
 from test_page import violations
@@ -117,6 +120,40 @@ def test_predictions_stand_beside_the_columns_of_the_file(labelled, tmp_path):
     assert all(row["final"] == row["human"] == truth[row["body"]] for row in answered)
     assert all(row["final"] == row["label"] for row in rows if not row["human"])
     assert all(isinstance(step, Step) for step in steps)
+
+
+def test_who_brought_a_workbook_is_offered_one_and_gets_every_row(tmp_path):
+    rows = tickets(60)
+    sheet = [["nr", "body"], *([i, text] for i, (text, _) in enumerate(rows))]
+    (tmp_path / "tickets.xlsx").write_bytes(workbook_bytes(sheet))
+    with Here(tmp_path, data="tickets.xlsx") as server, server.person() as ann:
+        label_some(server, rows)
+        panel = ann.panel("result")
+        assert panel.count('<option value="xlsx" selected>') == 3  # predictions, labels, log
+        job = made(ann, what="predictions", format="xlsx")
+        table = openpyxl.load_workbook(BytesIO(ann.http.get("result", params={"id": job["id"]}).content)).active
+        names, *cells = table.iter_rows(values_only=True)
+        assert (job["file"], names[:2]) == ("tickets-predictions.xlsx", ("nr", "body"))
+        assert [row[:2] for row in cells] == [(i, text) for i, (text, _) in enumerate(rows)]
+        at_once = ann.http.get("export?format=xlsx")
+        assert openpyxl.load_workbook(BytesIO(at_once.content)).active.max_row == 41
+        assert "export?format=xlsx" in ann.panel("labelled")
+
+
+def test_other_files_come_back_as_csv(labelled):
+    with labelled.person() as ann:
+        assert ann.panel("result").count('<option value="csv" selected>') == 3
+
+
+def test_a_text_that_excel_cannot_hold_is_said_by_its_cell(server, tmp_path):
+    server.store.add_items([Item("long", "x" * 40_000)])
+    server.store.answer("ann", "long", "label", "bug")
+    order = WriteResult(str(server.folder / "tickets.bemps"), str(tmp_path), "labels", "xlsx")
+    refused = result_of(order, lambda message: None)
+    assert isinstance(refused, NotWritten)
+    assert "at most 32,767 characters" in refused.text
+    with server.person() as ann:
+        assert "at most 32,767 characters" in ann.http.get("export?format=xlsx").text
 
 
 def test_what_cannot_be_made_is_said_in_words(server, tmp_path):

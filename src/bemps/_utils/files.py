@@ -9,13 +9,14 @@ import re
 import shutil
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from bemps._utils.locks import locked as locked  # noqa: PLC0414  the door for files is this module
 from bemps._utils.locks import locking as locking  # noqa: PLC0414
-from bemps._utils.protected_files import PAGE, PARQUET, TEXT, foreign_file, is_foreign, project_made_from
+from bemps._utils.protected_files import PAGE, PARQUET, TEXT, WORKBOOK, foreign_file, is_foreign, project_made_from
 from bemps.errors import COMMAND_OPTIONS, InputError
 
 MARKER = ".bemps"  # a file that bemps puts into every folder that it makes; its first line is the kind of the folder
@@ -152,7 +153,7 @@ def _refused(option: str, expected: str, got: str) -> InputError:
 
 
 def file_kind(path: Path) -> str:
-    """The kind of a file by its first bytes: text, a page, Parquet, a database (as projects are), or binary."""
+    """The kind of a file by its bytes: text, a page, Parquet, a workbook, a database (as projects are), or binary."""
     with path.open("rb") as file:
         head = file.read(HEAD)
     if head.startswith(b"SQLite format 3\0"):
@@ -161,7 +162,17 @@ def file_kind(path: Path) -> str:
         return PARQUET
     if head.lstrip()[:14].lower().startswith((b"<!doctype html", b"<html")):
         return PAGE
+    if head.startswith(b"PK\x03\x04"):
+        return WORKBOOK if _is_workbook(path) else "binary"
     return "binary" if b"\0" in head else TEXT
+
+
+def _is_workbook(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except zipfile.BadZipFile:  # something else that begins like one
+        return False
 
 
 def folder_kind(folder: Path) -> str | None:

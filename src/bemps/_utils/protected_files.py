@@ -9,11 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 QUERY = "SELECT value FROM settings WHERE name IN ('sources', 'stamp')"  # projects of the first release have a stamp
-TEXT, PARQUET, PAGE = "text", "Parquet", "HTML"
+TEXT, PARQUET, PAGE, WORKBOOK = "text", "Parquet", "HTML", "workbook"
 ENDINGS = {  # of the files that bemps writes one by one, by what is in them
     TEXT: (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ""),
     PARQUET: (".parquet", ".pq", ""),
     PAGE: (".html",),
+    WORKBOOK: (".xlsx", ""),
 }
 FOLDER_FILES = {  # the files in a folder that bemps replaces as a whole
     "dataset": re.compile(r"README\.md|data/train-\d{5}-of-\d{5}\.parquet"),

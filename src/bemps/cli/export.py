@@ -37,13 +37,14 @@ def export(
     was skipped, unsure, adjudicated or noted). Predictions have the probability of every class for every item, the
     report is one HTML file, the model is what `bemps predict` takes, arrays are the model for programs without bemps
     (they need NumPy, with some encoders also tokenizers or onnxruntime), classes are a class file for --classes, and
-    events are the log. CSV is exact: a text
-    that starts with = stays so. For people who open it in a spreadsheet there is csv-spreadsheet. What is there already
-    is replaced only with --force; the project, the file that it was made from and folders of other things never are.
+    events are the log. CSV is exact: a text that starts with = stays so. For people who open it in a spreadsheet there
+    are xlsx and csv-spreadsheet. What is there already is replaced only with --force; the project, the file that it was
+    made from and folders of other things never are.
 
     \b
     Examples:
       bemps export tickets.bemps --out labels.csv
+      bemps export tickets.bemps --out labels.xlsx
       bemps export tickets.bemps --out predictions.parquet --what predictions
       bemps export tickets.bemps --out report.html --what report
       bemps export tickets.bemps --out tickets-model --what arrays

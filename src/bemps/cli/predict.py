@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def predict(
     model: Annotated[str, typer.Argument(help="a project, or a folder that `learner.save` or `bemps export` wrote")],
     file: Annotated[
-        Path | None, typer.Argument(help="CSV, TSV, JSONL or Parquet file with new items; else the project's own")
+        Path | None, typer.Argument(help="CSV, TSV, XLSX, JSONL or Parquet file with new items; else the project's own")
     ] = None,
     out: Annotated[Path, typer.Option(help="the file of the predictions")] = Path("predictions.csv"),
     text: Annotated[list[str] | None, typer.Option(help="column of the texts (repeatable: joined)")] = None,
@@ -79,9 +79,9 @@ class NewItems:
     def read(self, console: Console) -> "tuple[list[Item], tuple[Column, ...]]":
         """The items of the file, each with its row, and the columns of the file."""
         from bemps.data import read
-        from bemps.formats.empty_rows import insert_empty_rows, noted_empty_rows
         from bemps.formats.entries import items_of
         from bemps.formats.user_columns import columns_of_table
+        from bemps.project.empty_rows import insert_empty_rows, noted_empty_rows
 
         if self.file.is_dir():
             fix = "Put new images into the folder of the project, open it with bemps label, and predict without FILE."
@@ -107,9 +107,9 @@ def _output(out: Path, format_: str | None, force: bool, inputs: "Sequence[Path 
 def _by_project(
     console: Console, model: str, new: NewItems | None, output_beside: "Callable[[list[Path]], Output]", audit: bool
 ) -> None:
-    from bemps.formats.empty_rows import rows_of_project
     from bemps.formats.entries import export_info
     from bemps.project import Project
+    from bemps.project.empty_rows import rows_of_project
     from bemps.project.exporting import project_files, write_predictions
     from bemps.store import open_store
 

@@ -1,6 +1,7 @@
 """Excel workbooks: the first sheet with rows, every cell as the text that a CSV file would hold."""
 
 import datetime
+import re
 import warnings
 import zipfile
 import zlib
@@ -21,6 +22,7 @@ DAMAGE = (
     *(ArithmeticError, AssertionError, zipfile.BadZipFile, zlib.error, MemoryError),
 )
 WORKBOOKS = (".xlsx", ".xlsm")
+ESCAPED = re.compile(r"_x(00[01][0-9A-Fa-f]|005[Ff]|[Ff]{3}[EFef])_")  # characters that XML cannot hold, and `_` itself
 MOST_COLUMNS = 2_000
 MOST_TITLES = 20  # rows in which the one that names the columns is sought
 MOST_COUNTED = 1_000  # rows that say how many cells are usually filled
@@ -67,7 +69,7 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
     library = optional_import("openpyxl", "label", "reading Excel workbooks")
     check_archive(path, "an Excel workbook")
     try:
-        with warnings.catch_warnings(), closing(_opened(library, path)) as workbook:
+        with warnings.catch_warnings(), path.open("rb") as file, closing(_opened(library, file)) as workbook:
             warnings.simplefilter("ignore")  # of styles and checks of input that are of no interest here
             return next((rows for sheet in workbook.worksheets if (rows := list(_filled(sheet)))), [])
     except BempsError:
@@ -78,17 +80,18 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
         raise InputError(str(path), expected="an Excel workbook", got=got, fix=fix) from error
 
 
-def _opened(library: Any, path: Path) -> Any:
-    return library.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+def _opened(library: Any, file: Any) -> Any:
+    """The workbook in an open file: by a path, the library would refuse some names."""
+    return library.load_workbook(file, read_only=True, data_only=True, keep_links=False)
 
 
 def _filled(sheet: Any) -> Iterator[tuple[int, list[str]]]:
     sheet.reset_dimensions()  # the size that a file claims may be wrong
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         cells = [_text(cell) for cell in row[:MOST_COLUMNS]]
-        while cells and not cells[-1].strip():
+        while cells and not cells[-1]:
             cells.pop()
-        if cells:
+        if any(map(str.strip, cells)):
             yield number, cells
 
 
@@ -102,4 +105,4 @@ def _text(cell: Any) -> str:
         return f"{cell:.15g}"
     if isinstance(cell, datetime.datetime):
         return str(cell.date() if cell.time() == datetime.time.min else cell.replace(microsecond=0))
-    return str(cell)
+    return ESCAPED.sub(lambda match: chr(int(match[1], 16)), str(cell))

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bemps.data.records import Dialect, missing_column_error, read_delimited
+from bemps.data.records import Dialect, Records, missing_column_error, read_delimited
 from bemps.data.text_encoding import opened_text
 from bemps.errors import InputError
 from bemps.formats.entries import ImportedAnswer, imported_answer
@@ -46,16 +46,19 @@ def _cell(value: object) -> Any:
 
 
 def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and _is_formula(value) else value
+    return f"'{value}" if isinstance(value, str) and is_formula(value) else value
 
 
 def _restored(value: Any) -> Any:
     """The cell before `_harmless`."""
-    return value[1:] if isinstance(value, str) and value.startswith("'") and _is_formula(value) else value
+    return value[1:] if isinstance(value, str) and value.startswith("'") and is_formula(value) else value
 
 
-def _is_formula(value: str) -> bool:
-    """Also behind apostrophes: each that is put before such a text can be taken away again."""
+def is_formula(value: str) -> bool:
+    """Whether a spreadsheet may calculate a text.
+
+    Apostrophes before it do not count: each that is put before such a text can be taken away again.
+    """
     return FORMULA.match(value.lstrip("'")) is not None
 
 
@@ -74,20 +77,50 @@ def is_for_spreadsheets(path: Path) -> bool:
 
 def read_csv(path: Path, cell: Callable[[Any], Any] = lambda value: value) -> Iterator[ImportedAnswer]:
     """Read a CSV file with a column `label`, and `id` or `text` to find the items. `cell` converts each value."""
-    columns = _header(path)
+    ours = answer_columns(path, _header(path))
+    return answers_in_records(path, read_delimited(path, list(ours.values()), Dialect(), others=True), ours, cell)
+
+
+def answer_columns(path: Path, columns: list[str]) -> dict[str, str]:
+    """Return the columns with the fields of answers, by field. A table without labels or items is refused."""
     ours = own_fields(columns)
     if "label" not in ours:
         raise missing_column_error(path, "label", columns)
     if not {"id", "text", "image"} & ours.keys():
         raise missing_column_error(path, "id", columns)
-    records = read_delimited(path, list(ours.values()), Dialect(), others=True)
+    return ours
+
+
+def answers_in_records(
+    path: Path, records: Records, ours: dict[str, str], cell: Callable[[Any], Any] = lambda value: value
+) -> Iterator[ImportedAnswer]:
+    """Read the answers of a table. Rows that nobody has answered are passed over.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    records : Records
+        The table.
+    ours : dict of str to str
+        The result of `answer_columns`.
+    cell : callable
+        Converts each value.
+
+    Yields
+    ------
+    ImportedAnswer
+        One answer for each answered row.
+    """
     for row, line in enumerate(records.lines):
         record = {cell(name): cell(values[row]) for name, values in records.columns.items()}
         own = {name: record[cell(column)] for name, column in ours.items()}
         if not (own["label"] or own.get("kind") or own.get("note")):
-            continue  # an item that nobody has answered
+            continue
         content = own.get("text", own.get("image"))
-        yield imported_answer(own.get("id") or None, content, own, f"{path}, line {line:,}", other_fields(record, ours))
+        yield imported_answer(
+            own.get("id") or None, content, own, f"{path}, {records.unit} {line:,}", other_fields(record, ours)
+        )
 
 
 def _header(path: Path) -> list[str]:

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bemps._utils.protected_files import PARQUET, TEXT
+from bemps._utils.protected_files import PARQUET, TEXT, WORKBOOK
 from bemps.data.reading import JSON_LINES
 
 
@@ -105,6 +105,13 @@ FORMATS: dict[str, Format] = {  # JSON files are recognised in this order
         (".parquet", ".pq"),
         file=PARQUET,
         title="Parquet",
+    ),
+    "xlsx": Format(
+        "the columns of csv, for Excel; nothing is calculated",
+        "bemps.formats.xlsx_format:XLSX",
+        (".xlsx",),
+        file=WORKBOOK,
+        title="Excel (XLSX)",
     ),
     "argilla": Format(
         "records with responses or suggestions", "bemps.formats.argilla:ARGILLA", title="Argilla", ending=".json"

@@ -1,5 +1,6 @@
 """The columns of a user's files, in their order, and names for the columns that bemps adds."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,9 @@ from bemps.store.project_settings import ProjectSettings
 
 TEXT, WHOLE, NUMBER, TRUTH, ANY = "text", "int64", "float64", "bool", "any"
 TIME, LABEL = "time", "label"  # the types of two columns of ours
+FIGURES = "figures"  # texts, each of which a spreadsheet would write for a number
+FIGURE = re.compile(r"0|-?[1-9]\d{0,14}|-?\d+\.\d+")
+WIDER = {frozenset({WHOLE, NUMBER}): NUMBER, frozenset({TEXT, FIGURES}): TEXT}
 PREFIX = "bemps_"
 OURS = ("id", "text", "image", "label", "annotator", "time", "kind", "note", "method")  # what an import knows as ours
 
@@ -25,7 +29,7 @@ class Column:
     name : str
         The name of the column.
     type : str
-        One of text, int64, float64, bool, any (JSON), time and label.
+        One of text, figures (texts that are numbers), int64, float64, bool, any (JSON), time and label.
     same : str
         The part of an item that its values are: id, content, or neither ("").
     """
@@ -62,15 +66,20 @@ def _same(name: str, values: Sequence[Any], ids: Sequence[str], contents: Sequen
     return ""
 
 
-def _type(values: Iterable[Any]) -> str:
+def _type(values: Sequence[Any]) -> str:
     """The narrowest type that holds all values."""
     kinds = {_kind(as_json(value)) for value in values} - {type(None)}
     if kinds <= {str}:
-        return TEXT
+        return FIGURES if any(values) and all(map(is_figure, filter(None, values))) else TEXT
     for type_, members in ((TRUTH, {bool}), (WHOLE, {int}), (NUMBER, {int, float})):
         if kinds <= members:
             return type_
     return ANY
+
+
+def is_figure(value: object) -> bool:
+    """Whether a value is a text that comes back when a spreadsheet reads it as a number: not `007`, nor `1.50`."""
+    return isinstance(value, str) and FIGURE.fullmatch(value) is not None and f"{float(value):.15g}" == value
 
 
 def _kind(value: object) -> type:
@@ -87,7 +96,7 @@ def merged_columns(before: Iterable[Column], new: Iterable[Column]) -> list[Colu
 
 def _wider(first: Column, other: Column) -> Column:
     types = {first.type, other.type}
-    wide = first.type if len(types) == 1 else NUMBER if types == {WHOLE, NUMBER} else ANY
+    wide = first.type if len(types) == 1 else WIDER.get(frozenset(types), ANY)
     return replace(first, type=wide, same=first.same if first.same == other.same else "")
 
 

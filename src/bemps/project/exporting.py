@@ -171,7 +171,7 @@ def export_events(store: Store, path: str | Path, format: str | None = None, *, 
     path : path
         The file to write.
     format : str, optional
-        `csv`, `jsonl` or `parquet`. By default the ending of the path decides.
+        `csv`, `jsonl`, `parquet` or `xlsx`. By default the ending of the path decides.
     force : bool
         Whether to replace an earlier export at that path.
 
@@ -189,7 +189,7 @@ def export_events(store: Store, path: str | Path, format: str | None = None, *, 
     write_rows = output.format.rows
     if write_rows is None or output.format.folder is not None:
         fix = "The log has no place in the formats of other tools."
-        raise InputError("format", expected="csv, jsonl or parquet", got=str(format or path), fix=fix)
+        raise InputError("format", expected="csv, jsonl, parquet or xlsx", got=str(format or path), fix=fix)
     events = store.events()
     output.write(lambda draft: write_rows(event_rows(events), draft))
     return len(events)

@@ -37,6 +37,8 @@ class Imported:
         Classes added.
     older : int
         Answers left out, as the project or the same file has a later one of the same annotator.
+    hidden : tuple of str
+        Classes that the page does not offer and that got labels: they may have been hidden since.
     """
 
     new: int
@@ -44,12 +46,14 @@ class Imported:
     items: int
     classes: int
     older: int = 0
+    hidden: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         older = f", {self.older:,} left out, as later answers are there" if self.older else ""
         items = f", {self.items:,} items added" if self.items else ""
         classes = f", {self.classes:,} classes added" if self.classes else ""
-        return f"{self.new:,} answers taken over, {self.same:,} were there already{older}{items}{classes}"
+        hidden = f", some of them of hidden classes ({', '.join(self.hidden)})" if self.hidden else ""
+        return f"{self.new:,} answers taken over{hidden}, {self.same:,} were there already{older}{items}{classes}"
 
 
 def import_labels(
@@ -64,7 +68,7 @@ def import_labels(
     """Take over the answers of a file, all or none.
 
     Importing the same file twice changes nothing. Of several answers by one annotator to one item the latest counts,
-    wherever it stands. An answer without a time is as old as the file.
+    wherever it stands. An answer without a time is as old as the file. Labels of hidden classes are taken over too.
 
     Parameters
     ----------
@@ -111,7 +115,8 @@ def import_labels(
         ]
         new, same, older = _to_record(change, answers, datetime.fromtimestamp(source.stat().st_mtime, UTC))
         change.record(new)
-    return Imported(len(new), same, items, classes, older)
+        hidden = sorted({answer.label for answer in new if answer.label is not None} & change.hidden_classes())
+    return Imported(len(new), same, items, classes, older, tuple(hidden))
 
 
 def _to_record(change: Change, answers: list[NewAnswer], written: datetime) -> tuple[list[NewAnswer], int, int]:

@@ -13,13 +13,13 @@ from bemps._utils.files import check_output, written_whole
 from bemps._utils.protected_files import PAGE
 from bemps.data import Table
 from bemps.errors import InputError, unknown_name
-from bemps.formats import empty_rows
 from bemps.formats.class_file import class_file_text, read_class_file
 from bemps.formats.entries import PredictedItem, content_key, export_info, predicted_items
 from bemps.learner import ActiveLearner
 from bemps.models import Model
 from bemps.models.content_models import encode_readable
 from bemps.models.model_registry import grid_models
+from bemps.project import empty_rows
 from bemps.project.agreement import cohen_kappa, krippendorff_alpha
 from bemps.project.audit import AuditReport, audit_report
 from bemps.project.exporting import check_export, export_events, export_labels, project_files, write_predictions
@@ -191,6 +191,11 @@ class Project:
         -------
         int
             The number of labels that were recorded. Labels that the annotator gave before are not recorded again.
+
+        Raises
+        ------
+        InputError
+            An id or a class is unknown, or a class is hidden and no answer to the item has it.
         """
         own = self.labels(annotator)
         new = [NewAnswer(annotator, id, LABEL, label) for id, label in labels.items() if own.get(id) != label]

@@ -14,9 +14,9 @@ from bemps._utils.class_names import class_name, known_name
 from bemps._utils.files import path_inside
 from bemps.data import ImageFiles, Table
 from bemps.errors import InputError, hint, parameter, unknown_name
-from bemps.formats.empty_rows import with_empty_rows
 from bemps.formats.entries import copy_key, items_of
 from bemps.formats.user_columns import columns_of_table, with_columns, with_source
+from bemps.project.empty_rows import with_empty_rows
 from bemps.store import Change, NewClass, Store
 from bemps.store.keywords import LONGEST, MOST, are_keywords, parse_keywords
 from bemps.store.project_settings import ProjectSettings

@@ -167,7 +167,6 @@ class Engine:
 
     async def answer(self, answer: NewAnswer) -> Event:
         """Record an answer; it is safely stored when this returns."""
-        await self._refuse_hidden(answer)
         event = await self.writer.save(answer)
         if answer.kind != NOTE:
             await self._count_search(answer)
@@ -195,8 +194,6 @@ class Engine:
         ListedAnswers
             The events, and how many items were left out and why.
         """
-        if self._is_hidden(label) and not await self.read(lambda: self.store.is_recorded(annotator, request)):
-            raise _hidden_class(label)
         done = await self.writer.run(lambda: self.store.label_list(annotator, items, label, request=request))
         self.queue_of(annotator).drop(str(event.item) for event in done.events)
         await self._note(done.events)
@@ -312,22 +309,6 @@ class Engine:
         """The classes in order, hidden ones too."""
         return self.class_view.classes
 
-    async def _refuse_hidden(self, answer: NewAnswer) -> None:
-        """Refuse a new label of a hidden class. What was saved before, and a label that is confirmed, is none."""
-        if answer.label is None or not self._is_hidden(answer.label):
-            return
-
-        def is_new() -> bool:
-            if answer.request is not None and self.store.is_recorded(answer.annotator, answer.request):
-                return False
-            return answer.label not in {own.label for own in self.store.answers_of(answer.item)}
-
-        if await self.read(is_new):
-            raise _hidden_class(answer.label)
-
-    def _is_hidden(self, label: str) -> bool:
-        return any(known.is_hidden and known.name == label for known in self.classes)
-
     async def change_classes(self, write: Callable[[], object]) -> None:
         """Run a function that changes a class in the store, and read the classes again."""
         await self.writer.run(write)
@@ -407,8 +388,9 @@ class Engine:
         names = [known.name for known in self.classes]
         if label not in names:
             raise unknown_name("class", label, names)
-        if self._is_hidden(label):
-            raise _hidden_class(label)
+        if label not in [known.name for known in self.class_view.visible]:
+            fix = "Choose another class, or show it again under Edit classes."
+            raise InputError("label", expected="a class that is offered", got=f"{label!r}, hidden", fix=fix)
         if not self.model_status.alive:
             got = "a project without a model" if self.settings.no_model else "one that gets ready"
             raise InputError("search", expected="a model", got=got, fix="Search for words under Labelled.")
@@ -516,8 +498,3 @@ class Engine:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             LOG.error("in the background", exc_info=task.exception())
-
-
-def _hidden_class(label: str) -> InputError:
-    fix = "Choose another class, or show it again under Edit classes."
-    return InputError("label", expected="a class that is offered", got=f"{label!r}, hidden", fix=fix)

@@ -74,8 +74,23 @@ def _check(answer: NewAnswer) -> None:
         raise InputError(f"note on {answer.item}", expected="a text", got="none", fix='Give note="" to remove it.')
 
 
-def record(transaction: LogTransaction, answers: Sequence[NewAnswer]) -> list[Event]:
-    """Record checked answers, all or none, and return their events. A repeated request returns its first event."""
+def record(transaction: LogTransaction, answers: Sequence[NewAnswer], *, hidden_too: bool = False) -> list[Event]:
+    """Record checked answers, all or none. A repeated request records nothing.
+
+    Parameters
+    ----------
+    transaction : LogTransaction
+        The open transaction.
+    answers : sequence of NewAnswer
+        The answers.
+    hidden_too : bool
+        Whether labels of hidden classes are taken: those of a file may be older than the hiding.
+
+    Returns
+    -------
+    list of Event
+        The events; that of the first request where one is repeated.
+    """
     codes = transaction.state.classes.numbers()
     answers = [
         answer if answer.label is None else replace(answer, label=known_name(answer.label, codes)) for answer in answers
@@ -83,9 +98,21 @@ def record(transaction: LogTransaction, answers: Sequence[NewAnswer]) -> list[Ev
     earlier = [_earlier(transaction, answer) for answer in answers]
     for answer, event in zip(answers, earlier, strict=True):
         if event is None and answer.label is not None and answer.label not in codes:
-            names = [known.name for known in transaction.state.classes]
+            names = [known.name for known in transaction.state.classes if not known.is_hidden]
             raise unknown_name(f"label of {answer.item}", answer.label, names, "Or add the class first.")
+        if event is None and not hidden_too and _is_new_and_hidden(transaction.state, answer, codes):
+            fix = "Choose another class, or show it again: Edit classes on the page, store.change_class in Python."
+            got = f"{answer.label!r}, hidden"
+            raise InputError(f"label of {answer.item}", expected="a class that is offered", got=got, fix=fix)
     return [event or _say(transaction, answer, codes) for answer, event in zip(answers, earlier, strict=True)]
+
+
+def _is_new_and_hidden(state: State, answer: NewAnswer, codes: dict[str, int]) -> bool:
+    """Whether an answer has a hidden class that no present answer to the item has; to confirm one is allowed."""
+    if answer.label is None or not state.classes[state.classes.counted(codes[answer.label])].is_hidden:
+        return False
+    label = state.classes.name_of(codes[answer.label])
+    return label not in {state.label_of(stored) for stored in state.stored_answers(answer.item)}
 
 
 def _earlier(transaction: LogTransaction, answer: NewAnswer) -> Event | None:

@@ -38,6 +38,10 @@ class Change:
         """Return the names of the classes, also those that this change has added."""
         return tuple(known.name for known in self._transaction.state.classes)
 
+    def hidden_classes(self) -> frozenset[str]:
+        """Return the names of the classes that the page does not offer."""
+        return frozenset(known.name for known in self._transaction.state.classes if known.is_hidden)
+
     def understood_classes(self) -> tuple[str, ...]:
         """Return the names that answers may have: those of the classes, and of classes that were merged into them."""
         return tuple(self._transaction.state.classes.numbers())
@@ -64,7 +68,9 @@ class Change:
             labels = {self._added[item.id]: item.label for item in reversed(new) if item.label is not None}
             first = [(id, label) for id, label in labels.items() if self.stored_answer((SOURCE, id)) is None]
             answer_events.record(
-                self._transaction, [NewAnswer(SOURCE, id, LABEL, label) for id, label in reversed(first)]
+                self._transaction,
+                [NewAnswer(SOURCE, id, LABEL, label) for id, label in reversed(first)],
+                hidden_too=True,
             )
         return len(self._added) - before
 
@@ -74,8 +80,9 @@ class Change:
         return sum(id != original for id, original in self._added.items())
 
     def record(self, answers: Sequence[NewAnswer]) -> list[Event]:
-        """Record answers, also to items of this change."""
-        return answer_events.record(self._transaction, answer_events.checked_answers(answers, self.original_of))
+        """Record answers that were given elsewhere, also to items of this change and of classes that are hidden."""
+        checked = answer_events.checked_answers(answers, self.original_of)
+        return answer_events.record(self._transaction, checked, hidden_too=True)
 
     def original_of(self, id: str) -> str:
         """Return the id of the original of an item. An id that neither the project nor this change has is refused."""

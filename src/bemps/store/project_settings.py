@@ -80,7 +80,7 @@ class ProjectSettings:
     keywords : tuple of str
         Words to highlight in the texts, each perhaps with ` = ` and a class (`bemps.store.keywords`).
     empty_rows : mapping or None
-        Rows of those files without content, by file (`bemps.formats.empty_rows`).
+        Rows of those files without content, by file (`bemps.project.empty_rows`).
     taken_files : mapping or None
         What was last taken over from class files and files of guidelines: their hashes by option. The same file taken
         again does not undo what was changed on the page since.

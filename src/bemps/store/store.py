@@ -250,11 +250,6 @@ class Store:
         with self._log.state() as state:
             return class_edits.used_classes(state)
 
-    def is_recorded(self, annotator: str, request: str) -> bool:
-        """Whether a request of an annotator is in the log."""
-        with self._log.state() as state:
-            return (annotator, request) in state.requests
-
     def add_class(self, name: str, annotator: str, key: str | None = None) -> Class:
         """Add a class after the others.
 
@@ -490,7 +485,7 @@ class Store:
             `label`, `skip`, `unsure`, `note`; `clear` takes the annotator's own answer and note back; `later` leaves
             an item without an answer, to be asked again.
         label : str, optional
-            The name of the class, for a label.
+            The name of the class, for a label. A hidden class is refused, unless an answer to the item has it.
         note : str, optional
             None leaves the note as it is, "" removes it.
         request : str, optional

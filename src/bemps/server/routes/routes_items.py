@@ -21,7 +21,7 @@ from bemps.server.routes.route_values import classes_of, engine_of, items_as_jso
 
 router = APIRouter()
 AT_ONCE = 4  # items that come with the page itself
-DOWNLOADS = {"csv": ".csv", "csv-spreadsheet": ".csv", "jsonl": ".jsonl"}
+DOWNLOADS = {"csv": ".csv", "csv-spreadsheet": ".csv", "jsonl": ".jsonl", "xlsx": ".xlsx"}
 
 
 @router.get("/")

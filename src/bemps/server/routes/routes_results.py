@@ -1,5 +1,6 @@
 """The results of a project: what can be had, files that are being made, and the files themselves."""
 
+from pathlib import Path
 from typing import Any, Literal
 
 from fastapi import APIRouter
@@ -7,6 +8,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel
 from starlette.responses import FileResponse
 
+from bemps.data.spreadsheets import WORKBOOKS
 from bemps.errors import InputError, unknown_name
 from bemps.formats.format_registry import FORMATS
 from bemps.server.engine import Engine
@@ -15,9 +17,10 @@ from bemps.server.panels.outlook import can_learn
 from bemps.server.panels.summary import right_words
 from bemps.server.results.result_jobs import DONE, Job, ResultWish
 from bemps.server.routes.route_values import Annotator, TheEngine
+from bemps.store.project_settings import ProjectSettings
 
 router = APIRouter()
-TABLES = ("csv", "jsonl", "parquet")  # formats that the log fits into
+TABLES = ("csv", "jsonl", "parquet", "xlsx")  # formats that the log fits into
 TITLES = {
     "labels": "Labels",
     "predictions": "Predictions",
@@ -70,6 +73,7 @@ async def result(engine: TheEngine) -> HTMLResponse:
         "measuring": sum(answers[name].label is not None for name in engine.schedule.audit if name in answers),
         "formats": {name: row.title for name, row in FORMATS.items()},
         "tables": {name: FORMATS[name].title for name in TABLES},
+        "usual": _usual_format(engine.settings),
     }
     return HTMLResponse(render("result.html", jobs=_jobs(engine), **values))
 
@@ -111,6 +115,11 @@ async def download(engine: TheEngine, id: str) -> Response:
     return FileResponse(
         job.file, filename=job.file.name, media_type="application/octet-stream", headers={"cache-control": "no-store"}
     )
+
+
+def _usual_format(settings: ProjectSettings) -> str:
+    """Who brought a workbook gets one back."""
+    return "xlsx" if settings.sources and Path(settings.sources[-1]).suffix.lower() in WORKBOOKS else "csv"
 
 
 def _jobs(engine: Engine) -> list[dict[str, Any]]:
