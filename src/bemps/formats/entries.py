@@ -218,6 +218,21 @@ def predicted_items(
                 yield PredictedItem(item, ())
 
 
+def answers_by_content(store: Store) -> tuple[dict[str, str], dict[str, str]]:
+    """Return what people answered, by `content_key`: labels, and "skip" or "unsure" where they gave none."""
+    answers = {id: answer for id, answer in store.current().items() if answer.kind != NOTE}
+    copied = store.read_settings().kind == "image" and bool(store.copies())  # under other names
+    human: dict[str, str] = {}
+    passed_over: dict[str, str] = {}
+    for item in store.rows() if copied else store.items(answers):
+        answer = answers.get(item.copy_of or item.id)
+        if answer is not None and answer.label is not None:
+            human[content_key(item.content)] = answer.label
+        elif answer is not None:
+            passed_over[content_key(item.content)] = answer.kind
+    return human, passed_over
+
+
 def _known_probs(probs: list[float]) -> tuple[float, ...]:
     return () if np.isnan(probs).any() else tuple(probs)
 

@@ -5,10 +5,50 @@ chance agreement is not defined: nothing was labelled twice, or everybody always
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from math import nan
 
+from bemps.store import Answer
+from bemps.store.events import LABEL
+
 Labels = Sequence[Hashable | None]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far annotators agree.
+
+    Attributes
+    ----------
+    items : int
+        The number of items that at least two annotators labelled.
+    alpha : float
+        Krippendorff's alpha over those items.
+    kappa : dict
+        Cohen's kappa of each pair of annotators, and the number of items that both labelled.
+    """
+
+    items: int
+    alpha: float
+    kappa: dict[tuple[str, str], tuple[float, int]]
+
+
+def annotator_agreement(answers: Iterable[Answer]) -> Agreement:
+    """Return the agreement of annotators over the items that at least two of them have labelled."""
+    by_item: dict[str, dict[str, str]] = {}
+    for answer in answers:
+        if answer.kind == LABEL and answer.label is not None:
+            by_item.setdefault(answer.item, {})[answer.annotator] = answer.label
+    twice = [labels for labels in by_item.values() if len(labels) > 1]
+    people = sorted({who for labels in twice for who in labels})
+    kappa = {}
+    for first, other in combinations(people, 2):
+        both = [(labels[first], labels[other]) for labels in twice if first in labels and other in labels]
+        if both:
+            kappa[first, other] = cohen_kappa([a for a, _ in both], [b for _, b in both]), len(both)
+    return Agreement(len(twice), krippendorff_alpha([list(labels.values()) for labels in twice]), kappa)
 
 
 def cohen_kappa(first: Labels, second: Labels) -> float:

@@ -1,42 +1,30 @@
 """A labelling project from Python: the same file that the page works on, at the same time if you like."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from bemps._utils.files import check_output, written_whole
-from bemps._utils.protected_files import PAGE
 from bemps.data import Table
-from bemps.errors import InputError, unknown_name
-from bemps.formats.class_file import class_file_text, read_class_file
-from bemps.formats.entries import PredictedItem, content_key, export_info, predicted_items
+from bemps.errors import InputError
+from bemps.formats.class_file import read_class_file
+from bemps.formats.entries import PredictedItem, answers_by_content, predicted_items
 from bemps.learner import ActiveLearner
-from bemps.models import Model
 from bemps.models.content_models import encode_readable
-from bemps.models.model_registry import grid_models
-from bemps.project import empty_rows
-from bemps.project.agreement import cohen_kappa, krippendorff_alpha
+from bemps.project.agreement import Agreement, annotator_agreement
 from bemps.project.audit import AuditReport, audit_report
-from bemps.project.exporting import check_export, export_events, export_labels, project_files, write_predictions
 from bemps.project.importing import Imported, import_labels
-from bemps.project.model_arrays import KIND as ARRAYS
-from bemps.project.model_arrays import write_arrays
 from bemps.project.project_creation import update_project
-from bemps.project.project_models import Progress, ProjectModel, cache_folder, project_model
-from bemps.project.project_report import report_page
-from bemps.project.report_content import report_content
+from bemps.project.project_export import ExportRequest, exporter
+from bemps.project.project_models import Progress, ProjectModel, cache_folder, model_on_texts, project_model
 from bemps.store import Item, NewAnswer, NewClass, Store, open_store
 from bemps.store.events import LABEL, NOTE
 from bemps.types import Array
 
 WHO = "notebook"
 REPORTED = 500  # predictions between two reports of progress
-WHAT = ("labels", "predictions", "report", "model", "arrays", "classes", "events")
 
 
 def open_project(where: str | Path, create: bool = False) -> "Project":
@@ -55,25 +43,6 @@ def open_project(where: str | Path, create: bool = False) -> "Project":
         The project. Use it in a `with` block, or close it.
     """
     return Project(open_store(where, create=create))
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """How far annotators agree.
-
-    Attributes
-    ----------
-    items : int
-        The number of items that at least two annotators labelled.
-    alpha : float
-        Krippendorff's alpha over those items.
-    kappa : dict
-        Cohen's kappa of each pair of annotators, and the number of items that both labelled.
-    """
-
-    items: int
-    alpha: float
-    kappa: dict[tuple[str, str], tuple[float, int]]
 
 
 class Project:
@@ -203,18 +172,7 @@ class Project:
 
     def agreement(self) -> Agreement:
         """Return the agreement between annotators, over the items that at least two of them have labelled."""
-        by_item: dict[str, dict[str, str]] = {}
-        for answer in self.store.answers():
-            if answer.kind == LABEL and answer.label is not None:
-                by_item.setdefault(answer.item, {})[answer.annotator] = answer.label
-        twice = [labels for labels in by_item.values() if len(labels) > 1]
-        people = sorted({who for labels in twice for who in labels})
-        kappa = {}
-        for first, other in combinations(people, 2):
-            both = [(labels[first], labels[other]) for labels in twice if first in labels and other in labels]
-            if both:
-                kappa[first, other] = cohen_kappa([a for a, _ in both], [b for _, b in both]), len(both)
-        return Agreement(len(twice), krippendorff_alpha([list(labels.values()) for labels in twice]), kappa)
+        return annotator_agreement(self.store.answers())
 
     # the model
 
@@ -253,8 +211,12 @@ class Project:
         settings = self.store.read_settings()
         labels = {id: str(answer.label) for id, answer in answers.items() if settings.learns_from(answer)}
         contents = [item.content for item in items]
+        if model is None:
+            classifier = own.final(len(labels) if final else 0, self.progress)
+        else:
+            classifier = model_on_texts(model, settings.kind, contents, cache_folder(self.store.path))
         learner = ActiveLearner(
-            self._classifier(own, model, contents, len(labels) if final else 0),
+            classifier,
             contents,
             ids=[item.id for item in items],
             classes=self.classes,
@@ -279,17 +241,6 @@ class Project:
         settings = self.store.read_settings()
         answers = {id: answer for id, answer in self.store.current().items() if id not in held_out}
         return self.model().is_fine_tuned(sum(map(settings.learns_from, answers.values())))
-
-    def _classifier(self, own: ProjectModel, name: str | None, contents: Sequence[str], labels: int) -> Model:
-        """The model of the project, fine-tuned where there are enough labels, or another by its name."""
-        if name is None:
-            return own.final(labels, self.progress)
-        kind = self.store.read_settings().kind
-        row = grid_models().get(name)
-        if row is None or row.reads not in ("text", "plain") or kind != "text":
-            texts = [known for known, row in grid_models().items() if row.reads in ("text", "plain")]
-            raise unknown_name("model of a learner on texts", name, texts)
-        return row.make(list(contents), cache_folder(self.store.path) / "fine-tuning")
 
     def predictions(self, audit: bool = False) -> Iterator[PredictedItem]:
         """Predict every item of the project, copies included.
@@ -321,16 +272,7 @@ class Project:
         iterator of PredictedItem
             Items with the probability of every class. An item has the label that people gave to the same content.
         """
-        answers = {id: answer for id, answer in self.store.current().items() if answer.kind != NOTE}
-        copied = self.store.read_settings().kind == "image" and bool(self.store.copies())  # under other names
-        human: dict[str, str] = {}
-        passed_over: dict[str, str] = {}
-        for item in self.store.rows() if copied else self.store.items(answers):
-            answer = answers.get(item.copy_of or item.id)
-            if answer is not None and answer.label is not None:
-                human[content_key(item.content)] = answer.label
-            elif answer is not None:
-                passed_over[content_key(item.content)] = answer.kind
+        human, passed_over = answers_by_content(self.store)
         self.current_learner(audit)  # what is missing is said now, not when the first item is taken
         return predicted_items(lambda contents: self._probs(contents, audit), items, human, passed_over)
 
@@ -424,57 +366,16 @@ class Project:
         force : bool
             Whether to replace an earlier export at that path.
         """
-        writers: dict[str, Callable[[], object]] = {
-            "labels": lambda: export_labels(self.store, path, format, resolved=resolved, force=force),
-            "predictions": lambda: self._export_predictions(path, format, audit, force),
-            "report": lambda: self._export_report(Path(path), format, force),
-            "model": lambda: self._export_model(Path(path), audit, force),
-            "arrays": lambda: self._export_arrays(Path(path), audit, force),
-            "classes": lambda: self._export_classes(Path(path), format, force),
-            "events": lambda: export_events(self.store, path, format, force=force),
-        }
-        if what not in writers:
-            raise unknown_name("what to export", what, WHAT)
-        if what in ("model", "arrays") and format is not None:
-            raise InputError("format", expected=f"none for {what}, which is a folder", got=format, fix="Leave it out.")
-        writers[what]()
+        request = ExportRequest(path=path, format=format, resolved=resolved, audit=audit, force=force)
+        exporter(what, format)(self, request)
 
-    def _export_predictions(self, path: str | Path, format: str | None, audit: bool, force: bool) -> None:
-        output = check_export(path, format, inputs=project_files(self.store), force=force)
-        rows = self.predict(empty_rows.rows_of_project(self.store), audit=audit)
-        write_predictions(self._counted(rows), export_info(self.store, model=f"bemps {self.model().name}"), output)
-
-    def _counted(self, rows: Iterator[PredictedItem]) -> Iterator[PredictedItem]:
-        """The same rows; progress is told while they pass."""
+    def with_progress(self, rows: Iterator[PredictedItem]) -> Iterator[PredictedItem]:
+        """Return the same rows, and tell the progress while they pass."""
         total = self.store.count() + len(self.store.copies())
         for done, row in enumerate(rows, 1):
             if self.progress is not None and done % REPORTED == 0:
                 self.progress("predict", min(done, total), total)
             yield row
-
-    def _export_report(self, path: Path, format: str | None, force: bool) -> None:
-        if format not in (None, "html"):
-            raise InputError("format", expected="html, or none", got=str(format), fix="A report is one HTML file.")
-        check_output(path, inputs=project_files(self.store), file=PAGE, force=force)
-        page = report_page(report_content(self))
-        with written_whole(path, "export to") as draft:
-            draft.write_text(page, encoding="utf-8")
-
-    def _export_classes(self, path: Path, format: str | None, force: bool) -> None:
-        if format not in (None, "csv"):
-            raise InputError("format", expected="csv, or none", got=str(format), fix="A class file is CSV.")
-        check_output(path, inputs=project_files(self.store), force=force)
-        with written_whole(path, "export to") as draft:
-            draft.write_text(class_file_text(self.store.classes()), encoding="utf-8", newline="")
-
-    def _export_model(self, path: Path, audit: bool, force: bool) -> None:
-        check_output(path, inputs=project_files(self.store), folder="saved learner", force=force)
-        self.learner(audit, final=True).save(path, force=force)
-
-    def _export_arrays(self, path: Path, audit: bool, force: bool) -> None:
-        check_output(path, inputs=project_files(self.store), folder=ARRAYS, force=force)
-        with written_whole(path, "export to") as draft:
-            write_arrays(self.learner(audit), draft, title=self.store.read_settings().title)
 
     def import_labels(self, path: str | Path, format: str | None = None, **options: Any) -> Imported:
         """Import the labels of a file.

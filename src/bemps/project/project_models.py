@@ -17,7 +17,7 @@ from bemps.errors import pip_install, unknown_name
 from bemps.models import Items, Model
 from bemps.models.content_models import Encoder, ReadsOnce, show_pool
 from bemps.models.encoders import find_weights
-from bemps.models.model_registry import LAPLACE, ModelRow, automatic_model, project_kinds, project_row
+from bemps.models.model_registry import LAPLACE, ModelRow, automatic_model, grid_models, project_kinds, project_row
 from bemps.store.project_settings import ProjectSettings
 from bemps.types import Array
 
@@ -185,6 +185,31 @@ def cache_folder(project: Path | None) -> Path:
         return project.with_name(project.name + ".vectors")
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "bemps" / "vectors"
+
+
+def model_on_texts(name: str, kind: str, contents: list[str], cache: Path) -> Model:
+    """Make a model of `bemps run` that learns from texts as they are, for a project of texts.
+
+    Parameters
+    ----------
+    name : str
+        The name of the model.
+    kind : str
+        The kind of items of the project.
+    contents : list of str
+        The texts of the project.
+    cache : Path
+        The folder where the project keeps vectors.
+
+    Returns
+    -------
+    Model
+        The model.
+    """
+    rows = {known: row for known, row in grid_models().items() if row.reads in ("text", "plain")}
+    if name not in rows or kind != "text":
+        raise unknown_name("model of a learner on texts", name, rows)
+    return rows[name].make(contents, cache / "fine-tuning")
 
 
 def _model_and_reason(kind: str, name: object) -> tuple[str, str]:

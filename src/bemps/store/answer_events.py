@@ -235,21 +235,9 @@ def label_list(
 
 
 def undo(transaction: LogTransaction, annotator: str, request: str | None) -> list[Event]:
-    """Take back the last answer of an annotator, or all answers of their last action.
+    """Take back the last answer of an annotator, or all of their last action; the request is that of the first event.
 
-    Parameters
-    ----------
-    transaction : LogTransaction
-        The open transaction.
-    annotator : str
-        Whose answers.
-    request : str or None
-        The id that the sender made. It is recorded with the first event.
-
-    Returns
-    -------
-    list of Event
-        One event for each answer, the last answer first. Empty if there is nothing to undo.
+    The events are those of the answers, the last answer first. There are none if there is nothing to undo.
     """
     first = transaction.repeated(annotator, request, lambda earlier: earlier.kind == UNDO)
     if first is not None:
@@ -269,21 +257,10 @@ def _take_back(transaction: LogTransaction, annotator: str, request: str | None)
 
 
 def redo(transaction: LogTransaction, annotator: str, request: str | None) -> list[Event]:
-    """Restore the answer that an annotator took back last, or all answers of an action.
+    """Restore the answer that an annotator took back last, or all of an action; the request is that of the first event.
 
-    Parameters
-    ----------
-    transaction : LogTransaction
-        The open transaction.
-    annotator : str
-        Whose answers.
-    request : str or None
-        The id that the sender made. It is recorded with the first event.
-
-    Returns
-    -------
-    list of Event
-        One event for each answer, in the order in which they were given. Empty if there is nothing to restore.
+    The events are those of the answers, in the order in which they were given. There are none if there is nothing to
+    restore.
     """
     first = transaction.repeated(annotator, request, lambda earlier: earlier.kind == REDO)
     if first is not None:

@@ -1,21 +1,16 @@
 """Changes of a project in one transaction: items, classes, answers and settings."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, insert
-from sqlalchemy.engine import Connection
-
-from bemps.errors import InputError
-from bemps.store import answer_events, validation
-from bemps.store.class_log import class_edits
+from bemps.store import answer_events
+from bemps.store.class_log.class_edits import ClassEdits
 from bemps.store.events import ADJUDICATE, ANSWERS, LABEL, REDO, SOURCE, UNDO, Class, Event, Item, NewAnswer, NewClass
-from bemps.store.project_settings import check_setting
-from bemps.store.sql.sql_tables import SETTINGS
 from bemps.store.state import Slot, StoredAnswer, slot_of
 from bemps.store.stored_items import Key, StoredItems
+from bemps.store.stored_settings import write_settings
 from bemps.store.transaction import LogTransaction, read
 
 
@@ -32,6 +27,7 @@ class Change:
 
     def __init__(self, transaction: LogTransaction, items: StoredItems) -> None:
         self._transaction, self._items = transaction, items
+        self._class_edits = ClassEdits(lambda: nullcontext(transaction), self.original_of)
         self._added: dict[str, str] = {}  # the original of each: itself, or the item that it is a copy of
 
     def classes(self) -> tuple[str, ...]:
@@ -54,11 +50,11 @@ class Change:
 
     def add_class(self, new: str | NewClass, annotator: str) -> Class:
         """Add a class after the others."""
-        return class_edits.add(self._transaction, NewClass(new) if isinstance(new, str) else new, annotator)
+        return self._class_edits.add_entry(NewClass(new) if isinstance(new, str) else new, annotator)
 
     def take_over_classes(self, entries: Sequence[NewClass], annotator: str) -> None:
         """Bring keys, descriptions and colours of a class file to classes that are there."""
-        class_edits.take_over(self._transaction, entries, annotator)
+        self._class_edits.take_over(entries, annotator)
 
     def add_items(self, items: Iterable[Item], key: Key | None = None) -> int:
         """Add items and return how many were new, copies included. See `Store.add_items`."""
@@ -111,25 +107,4 @@ class Change:
 
     def set_all(self, values: Mapping[str, Any]) -> None:
         """Write settings."""
-        write_settings(self._transaction.connection, settings_rows(values))
-
-
-def settings_rows(values: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Settings as rows of the table. Values that JSON cannot write, or bemps cannot read, are refused."""
-    try:
-        rows = [
-            {"name": validation.name(name, "setting"), "value": json.dumps(values[name], allow_nan=False)}
-            for name in values
-        ]
-    except (TypeError, ValueError) as error:
-        raise InputError("settings", expected="JSON", got=str(error), fix="Use plain values.") from error
-    for name, value in values.items():
-        check_setting(name, value)
-    return rows
-
-
-def write_settings(connection: Connection, rows: list[dict[str, str]]) -> None:
-    """Write rows of settings. They replace those of the same names."""
-    if rows:
-        connection.execute(delete(SETTINGS).where(SETTINGS.c.name.in_([row["name"] for row in rows])))
-        connection.execute(insert(SETTINGS), rows)
+        write_settings(self._transaction.connection, values)

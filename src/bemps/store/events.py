@@ -208,7 +208,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class NewAnswer:
-    """An answer to record. See `Store.answer`.
+    """An answer to record. See `AnswerRecorder.answer`.
 
     Attributes
     ----------

@@ -30,12 +30,12 @@ class Log:
         self._resolved: tuple[int, dict[str, Answer]] = (-1, {})
 
     def events(self, after: int = 0) -> list[Event]:
-        """Return the events after a number."""
+        """Return the events after a number, in order."""
         with self._database.reading() as connection:
             return read(connection, after)
 
     def last_number(self) -> int:
-        """Return the number of the last event."""
+        """Return the number of the last event. It changes with everything but settings, items and leases."""
         with self._database.reading() as connection:
             return int(connection.execute(select(func.coalesce(func.max(EVENTS.c.seq), 0))).scalar_one())
 
@@ -57,6 +57,12 @@ class Log:
                     {answer.item: state.answer(answer) for answer in answers if answer is not None},
                 )
             return self._resolved[1]
+
+    def own_answers(self, annotator: str) -> dict[str, Answer]:
+        """Return the present answers of one annotator, by item."""
+        with self.state() as state:
+            stored = (state.stored_answer((annotator, item)) for item in state.by_person.get(annotator, ()))
+            return {answer.item: state.answer(answer) for answer in stored if answer is not None}
 
     @contextmanager
     def transaction(self) -> Iterator[LogTransaction]:

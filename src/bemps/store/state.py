@@ -139,6 +139,12 @@ class State:
                 items[slot[1]] = len(done) - 1 - index
         return items
 
+    def used_classes(self) -> frozenset[int]:
+        """Return the numbers of the classes that an answer has, also one that undo or redo could bring back."""
+        stored = {answer.class_id for stack in self.slots.values() for answer in stack}
+        undone = {answer.class_id for steps in self.undone.values() for _, _, answer in steps}
+        return frozenset(number for number in stored | undone if number is not None)
+
     def label_of(self, answer: StoredAnswer | None) -> str | None:
         """Return the present name of the class of an answer."""
         return None if answer is None or answer.class_id is None else self.classes.name_of(answer.class_id)

@@ -69,13 +69,13 @@ class StoredItems:
             yield new
 
     def ids(self) -> tuple[str, ...]:
-        """Return the ids of all items but copies."""
+        """Return the ids of all items to ask, in the order in which they were added. Copies are not among them."""
         self._refresh()
         with self._lock:
             return tuple(self._ids)
 
     def copies(self) -> dict[str, str]:
-        """Return the original of each copy."""
+        """Return the id of the original of each copy."""
         self._refresh()
         with self._lock:
             return dict(self._copies)
@@ -86,7 +86,7 @@ class StoredItems:
         return len(self._ids)
 
     def count(self) -> int:
-        """Return the number of items that are no copies."""
+        """Return the number of items to ask. Copies do not count."""
         query = select(func.count()).select_from(ITEMS).where(ITEMS.c.copy_of.is_(None))
         with self._database.reading() as connection:
             return int(connection.execute(query).scalar_one())
@@ -110,6 +110,22 @@ class StoredItems:
         """Return the position of an item."""
         return self._positions[self.original_of(id)]
 
+    def in_order(self, ids: Iterable[str]) -> list[str]:
+        """Sort ids by the position of their items."""
+        return sorted(ids, key=self.position)
+
+    def item(self, id: str) -> Item:
+        """Return one item. An unknown id is refused."""
+        return next(self.at([id]))
+
+    def items(self, ids: Iterable[str] | None = None) -> Iterator[Item]:
+        """Return the items of these ids, in their order; without ids all but copies, in the order of the project."""
+        return self._all(copies=False) if ids is None else self.at(list(ids))
+
+    def rows(self) -> Iterator[Item]:
+        """Return every item in order, copies included: the rows of the files that they came from."""
+        return self._all(copies=True)
+
     def at(self, ids: Sequence[str]) -> Iterator[Item]:
         """Return the items of these ids, in their order."""
         for start in range(0, len(ids), CHUNK):
@@ -123,8 +139,8 @@ class StoredItems:
                 raise damaged("items", "every item by its id", missing)
             yield from (by_id[id] for id in chunk)
 
-    def all(self, *, copies: bool) -> Iterator[Item]:
-        """Return every item in order. No connection is open between chunks, because the caller may be slow."""
+    def _all(self, *, copies: bool) -> Iterator[Item]:
+        """Every item in order. No connection is open between chunks, because the caller may be slow."""
         last = -1
         every = select(ITEMS) if copies else select(ITEMS).where(ITEMS.c.copy_of.is_(None))
         while True:

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from bemps.server.panels.earlier_keys import earlier_keys
 from bemps.server.panels.keys import assign, own_digits
-from bemps.store import Class
+from bemps.store import Class, Store
+from bemps.store.project_settings import ProjectSettings
 
 
 def keys_of(classes: Sequence[Class]) -> dict[str, tuple[str, ...]]:
@@ -23,6 +24,20 @@ def present_keys(classes: Sequence[Class]) -> dict[str, str]:
     if own_digits(names):
         return new_keys(classes)
     return _missing(classes, earlier_keys(names, _recorded(classes)))
+
+
+def record_keys(store: Store) -> None:
+    """Record keys for the classes that have none."""
+    if any(known.key is None for known in store.classes()):
+        store.give_keys(new_keys)
+
+
+def record_first_keys(store: Store, settings: ProjectSettings) -> None:
+    """Record keys at the first start; a project that was labelled before keeps those that people know."""
+    if not settings.keys_recorded:
+        store.give_keys(present_keys if store.current() else new_keys)
+        store.set("keys_recorded", True)
+    record_keys(store)
 
 
 def _recorded(classes: Sequence[Class]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from bemps.server.http.templating import short
+from bemps.server.panels.class_keys import keys_of, record_keys
 from bemps.store import Class, Example, Item, Store
 
 LONGEST_EXAMPLE = 240  # characters that are shown
@@ -42,6 +43,10 @@ class ClassView:
         """The names of all classes, in order."""
         return [known.name for known in self.classes]
 
+    def keys(self) -> dict[str, tuple[str, ...]]:
+        """Return the keys of every class, as they are recorded."""
+        return keys_of(self.classes)
+
     def positions(self) -> dict[int, int]:
         """Return where each class that ever was counts in the order of the present ones; deleted ones are left out."""
         present = {known.id: known.position for known in self.classes}
@@ -56,6 +61,12 @@ class ClassView:
         """Return the classes that are not offered any more, and why."""
         hidden = [{"id": known.id, "name": known.name, "into": None} for known in self.classes if known.is_hidden]
         return hidden + [{"id": known.id, "name": known.name, "into": into.name} for known, into in self.merged]
+
+
+def class_view_with_keys(store: Store) -> ClassView:
+    """Record keys for the classes that have none, and read the classes."""
+    record_keys(store)
+    return class_view(store)
 
 
 def class_view(store: Store) -> ClassView:

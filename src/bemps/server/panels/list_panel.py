@@ -10,8 +10,9 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
-from bemps.server.engine import PATIENCE, Engine
+from bemps.server.engine import Engine
 from bemps.server.panels import map_panel
+from bemps.server.review.model_answers import ITEM_PATIENCE
 from bemps.store import Answer, Item
 from bemps.store.events import ANSWERED, AUDITED, LEASED, MOST_LISTED, SAME
 
@@ -110,6 +111,7 @@ async def list_of(engine: Engine, annotator: str, query: QueryParams) -> dict[st
     free = await engine.read(lambda: engine.store.item_list(annotator, names))
     rows = await engine.read(lambda: _rows(engine, annotator, free.items[:size], candidates.likeness))
     beyond = candidates.more + len(free.items) - len(rows) if source != ALIKE else 0
+    keys = engine.class_view.keys()
     return {
         "rows": rows,
         "words": candidates.words,
@@ -121,7 +123,7 @@ async def list_of(engine: Engine, annotator: str, query: QueryParams) -> dict[st
         "sizes": SIZES if source == ALIKE else (),
         "query": [(name, value) for name, value in query.multi_items() if name != "size"],
         "most_seeds": MOST_SEEDS,
-        "classes": [(known.name, (engine.keys()[known.name] or ("",))[0]) for known in engine.class_view.visible],
+        "classes": [(known.name, (keys[known.name] or ("",))[0]) for known in engine.class_view.visible],
     }
 
 
@@ -196,7 +198,7 @@ async def _from_model(engine: Engine, task: str, seeds: Sequence[str], n: int) -
     if not engine.model_status.alive:
         starting = engine.model_state == "starting"
         return Candidates(problem=f"The model {'gets ready' if starting else 'has stopped'}.", waits=True)
-    answer = await engine.background.ask(task, PATIENCE, items=seeds, n=n + SPARE)
+    answer = await engine.background.ask(task, ITEM_PATIENCE, items=seeds, n=n + SPARE)
     if not answer or "items" not in answer:
         return Candidates(problem="The model is busy learning; one moment.", waits=True)
     answered = engine.schedule.answered

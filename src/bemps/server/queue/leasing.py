@@ -52,6 +52,11 @@ class Lending:
         """Return the queue of an annotator; it is made at the first call."""
         return self.queues.setdefault(annotator, AnnotatorQueue(annotator))
 
+    def mark_present(self, annotator: str | None) -> None:
+        """Note that an annotator is still present, so that their leases are renewed."""
+        if annotator in self.queues:
+            self.queues[annotator].seen_at = time.monotonic()
+
     def out(self) -> set[str]:
         """Return the items that are in a queue or in a browser."""
         return {item for queue in self.queues.values() for item in queue.out()}
@@ -72,6 +77,16 @@ class Lending:
             speeds = [speed for queue in self.queues.values() if (speed := queue.speed) > 0]
             self._measured_at, self._speed = now, (sum(speeds), len(speeds))
         return self._speed
+
+    def ranking_size(self) -> int:
+        """Return how many items a new order needs until the next one comes."""
+        speed = sum(queue.speed for queue in self.queues.values())
+        size = 20 + 6 * len(self.queues) + int(2 * speed * max(self.model_status.seconds, 1.0))
+        return min(1_000, size * len(self.schedule.shares.sizes))  # where people have shares, some of each
+
+    def is_used_up(self) -> bool:
+        """Whether the order is nearly used up, and the model could make another."""
+        return not self.model_status.exhausted and self.schedule.unasked(self.out()) < 2 * max(1, len(self.queues))
 
     def offer(self, item: str) -> Offer | None:
         """Return the offer of an item that some browser has, or None."""
@@ -175,6 +190,12 @@ class Lending:
         items = queue.take_back()
         if items:
             await self.writer.run(lambda: self.store.release(queue.annotator, items))
+
+    async def release_waiting(self, annotator: str) -> None:
+        """Give back what waits for an annotator, also what is being leased by the order before."""
+        queue = self.queue_of(annotator)
+        async with queue.lock:
+            await self.release(queue)
 
     async def refresh(self) -> None:
         """Give the new order to all annotators who are not too quick for it."""

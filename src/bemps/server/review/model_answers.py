@@ -5,13 +5,16 @@ from typing import Any
 
 from bemps.server.model.model_process import Background
 from bemps.server.model.model_status import ModelStatus
+from bemps.server.queue import class_search
+from bemps.server.queue.class_search import SIZE, SPARE
 
 LONGEST = 300.0  # seconds that a task may take
 PATIENCE = 2.0  # seconds that a panel waits before it says so
+ITEM_PATIENCE = 3.0  # seconds that a panel waits for what the model thinks of an item
 
 
 class ModelAnswers:
-    """The last answer of each task, with the number of orders at that time."""
+    """The last answer of each task, with the number of orders at that time; questions about items are asked anew."""
 
     def __init__(self, background: Background, status: ModelStatus) -> None:
         self._background, self._status = background, status
@@ -27,6 +30,20 @@ class ModelAnswers:
             if known is None:
                 await asyncio.wait([self._running[task]], timeout=patience)
         return self._answers[task][1] if task in self._answers else None
+
+    async def look(self, item: str) -> dict[str, object]:
+        """Return what the model thinks of an item of the project."""
+        if not self._status.alive:  # it would answer after it has read all items
+            return {}
+        return await self._background.look(item, ITEM_PATIENCE) or {}
+
+    async def guess_words(self, item: str) -> dict[str, Any] | None:
+        """Return the words of an item of the project that speak for the guess; None if the model has no time."""
+        return await self._background.ask("guess-words", ITEM_PATIENCE, items=[item]) if self._status.alive else {}
+
+    async def members(self, label: str) -> dict[str, Any] | None:
+        """Return what the model takes for members of a class; None if it has no time."""
+        return await self._background.ask("members", class_search.PATIENCE, label=label, n=SIZE + SPARE)
 
     def is_fresh(self, task: str) -> bool:
         """Whether the answer is that of the present order."""

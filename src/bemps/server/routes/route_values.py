@@ -111,7 +111,7 @@ async def offered(items: Sequence[Item], engine: Engine, annotator: str) -> list
 
 def classes_of(engine: Engine) -> dict[str, Any]:
     """Return the classes that are offered, with keys and meanings, and those that are not offered any more."""
-    view, keys = engine.class_view, engine.keys()
+    view, keys = engine.class_view, engine.class_view.keys()
     return {
         "version": engine.classes_version,
         "list": [

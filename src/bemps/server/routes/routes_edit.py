@@ -198,7 +198,7 @@ async def rename_class(names: Renamed, annotator: Annotator, engine: TheEngine) 
 @router.post("/class/key")
 async def set_key(change: Key, annotator: Annotator, engine: TheEngine) -> JSONResponse:
     """Set or remove the key of a class."""
-    key = check_key(change.key, change.name, engine.keys()) if change.key.strip() else None
+    key = check_key(change.key, change.name, engine.class_view.keys()) if change.key.strip() else None
     await engine.change_classes(lambda: engine.store.set_key(change.name, key, annotator))
     return with_classes(engine)
 

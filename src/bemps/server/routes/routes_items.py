@@ -50,7 +50,7 @@ async def page(request: Request) -> HTMLResponse:
 async def state(request: Request) -> JSONResponse:
     """Return the state of the project, and note that the annotator is still present."""
     annotator = annotator_names.name_of(request, request.app.state.serving.annotator)
-    engine_of(request).mark_present(annotator)
+    engine_of(request).lending.mark_present(annotator)
     return JSONResponse(everything(engine_of(request), annotator))
 
 

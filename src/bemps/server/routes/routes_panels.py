@@ -52,19 +52,21 @@ async def why(engine: TheEngine, query: Query) -> HTMLResponse:
 @router.get("/guess-words")
 async def guess_words(engine: TheEngine, item: str) -> HTMLResponse:
     """Return the words of an item that speak for the model's guess."""
-    reasons = await engine.guess_words(item)
+    await engine.item(item)  # an unknown id does not reach the process of the model
+    reasons = await engine.answers.guess_words(item)
     return HTMLResponse(render("guess_words.html", reasons=reasons))
 
 
 async def _about(engine: Engine, item: str) -> dict[str, Any]:
     """The reasons at the time of the offer, or now; for items without any the model is asked."""
-    offer = engine.offer(item)
+    offer = engine.lending.offer(item)
     at_that_time = offer.about if offer else {}
     known = engine.model_status.about.get(item) or at_that_time
     if "search" in at_that_time:
         known = known | {"search": at_that_time["search"]}
     if "near" not in known:
-        known = known | await engine.look(item)
+        await engine.item(item)  # an unknown id does not reach the process of the model
+        known = known | await engine.answers.look(item)
     return {"others": [], "near": [], "broken": False, **known}
 
 
@@ -72,7 +74,7 @@ def _origin(engine: Engine, item: str) -> str:
     """How an item came to be asked; that it is for the audit comes first, whatever else is true of it."""
     if item in engine.schedule.reserved:
         return "audit"
-    offer = engine.offer(item)
+    offer = engine.lending.offer(item)
     if item in engine.model_status.about:
         own = offer.candidate.origin if offer else None
         return own if own in ("overlap", "later", "likely") else engine.schedule.origin
@@ -131,7 +133,7 @@ async def end(engine: TheEngine, annotator: Annotator, mounted: IsMounted) -> HT
 @router.get("/keys")
 async def keys(engine: TheEngine) -> HTMLResponse:
     """Return the panel with the keyboard commands."""
-    keys, offered = engine.keys(), engine.class_view.visible
+    keys, offered = engine.class_view.keys(), engine.class_view.visible
     own = {known.name: keys[known.name] for known in offered}
     return HTMLResponse(render("keys.html", commands=COMMANDS, keys=own))
 
@@ -140,7 +142,7 @@ async def keys(engine: TheEngine) -> HTMLResponse:
 async def classes(engine: TheEngine) -> HTMLResponse:
     """Return the panel that edits the classes."""
     used = await engine.read(engine.store.used_classes)
-    values = {"view": engine.class_view, "keys": engine.keys(), "used": used, "colours": COLOURS}
+    values = {"view": engine.class_view, "keys": engine.class_view.keys(), "used": used, "colours": COLOURS}
     return HTMLResponse(render("classes.html", image=has_images(engine), **values))
 
 

@@ -74,7 +74,7 @@ async def _guess(engine: Engine, item: str) -> str | None:
     """The model's guess for an item outside its order; audit items have none to show."""
     if engine.settings.suggest != BY_MODEL or item in engine.schedule.reserved or not engine.model_status.ready:
         return None
-    return engine.suggester.best_guess((await engine.look(item)).get("guess"))
+    return engine.suggester.best_guess((await engine.answers.look(item)).get("guess"))
 
 
 @router.post("/api/suggest")

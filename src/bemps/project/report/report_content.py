@@ -9,7 +9,7 @@ from bemps.models.base import take
 from bemps.project.accuracy import FEWEST_AUDITED, FEWEST_LABELS, accuracy_from, estimated_accuracy
 from bemps.project.audit import AuditReport
 from bemps.project.history import History
-from bemps.project.project_report import Pair, Quality, ReportContent, percent, too_few
+from bemps.project.report.project_report import Pair, Quality, ReportContent, percent, too_few
 from bemps.store.project_settings import ProjectSettings
 
 if TYPE_CHECKING:
