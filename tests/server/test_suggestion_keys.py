@@ -104,7 +104,8 @@ def test_an_address_is_typed_agreed_to_and_accessible(guessed, browser, scheme, 
         assert chat.requests == []
         page.wait_for_selector("#panel .problem:not(:empty)")
         page.check("#panel [name=agreed]")
-        page.click("#panel form .primary")
+        with page.expect_response(lambda response: response.url.endswith("panel/suggestions")):  # the form, made anew
+            page.click("#panel form .primary")
         ann.sees("#panel h3", "From llama3 at 127.0.0.1")
         page.fill("#suggest-model", "another")
         asked = "() => /[1-9][0-9]* items asked/.test(document.querySelector('#suggest-state').innerText)"

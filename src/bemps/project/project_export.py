@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from bemps._utils.files import check_output, written_whole
 from bemps._utils.protected_files import PAGE
 from bemps.errors import InputError, unknown_name
-from bemps.project import empty_rows
 from bemps.formats.class_file import class_file_text
 from bemps.formats.entries import export_info
+from bemps.project import empty_rows
 from bemps.project.exporting import check_export, export_events, export_labels, project_files, write_predictions
 from bemps.project.model_arrays import KIND as ARRAYS
 from bemps.project.model_arrays import write_arrays

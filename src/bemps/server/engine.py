@@ -372,4 +372,3 @@ class Engine:
     def labels(self) -> int:
         """The number of items that have a label."""
         return len(self.schedule.labelled)
-
