@@ -11,7 +11,7 @@ from serving import CLASSES, Here, eventually, tickets, write_tickets
 
 from bemps.errors import InputError
 from bemps.models.encoders.encoder_registry import ENCODERS
-from bemps.project.history import Round
+from bemps.project.history import Outcome, Round
 from bemps.project.project_models import project_model
 from bemps.server.model.messages import Ranking, State
 from bemps.server.model.model_status import ModelStatus
@@ -174,9 +174,19 @@ def test_the_accuracy_is_cross_validated_again_once_a_tenth_of_the_labels_is_new
     made, sizes[:] = coach(store), []
     monkeypatch.setattr(made.measures, "_estimated", lambda: sizes.append(len(made.learner.labels)))
     made.learn(5)
-    label(store, store.ids()[140:150])
+    label(store, store.ids()[140:149])
     made.learn(5)
     assert sizes == [140]
+
+
+def test_the_accuracy_is_cross_validated_with_the_last_label_since_no_round_ends_after_it(store, monkeypatch):
+    store.mark_audit(store.ids()[150:])
+    made, sizes = coach(store), []
+    monkeypatch.setattr(made.measures, "_estimated", lambda: sizes.append(len(made.learner.labels)))
+    for labelled in (140, 149, 150, 160):  # the last ten measure the model
+        label(store, store.ids()[:labelled])
+        made.learn(5)
+    assert sizes == [140, 150]
 
 
 def test_steady_predictions_are_a_reason_to_stop_and_moving_ones_are_not(store):
@@ -302,7 +312,36 @@ def test_to_go_on_is_not_advised_above_a_forecast_that_says_little_or_nothing(st
         told = made.learn(10)
     assert 100 * told["forecast"]["mean"] < 1
     assert (told["advice"]["stop"], told["advice"]["rises"]) == (False, False)
-    assert advice_of(told)["verdict"] == "It is too early to say whether to go on."
+    assert advice_of(told)["verdict"] == "What is left would change little."
+
+
+def test_no_more_labels_are_spoken_of_than_there_are_items_left(store):
+    made = coach(store)
+    changes = iter([None, 0.3, 0.3, 0.3])
+    made.measures._changed = lambda answers: next(changes)
+    for labelled, words in (
+        (20, "It is not yet known"),
+        (60, "The next 100 labels are"),
+        (161, "The 39 labels that are left are"),
+    ):
+        label(store, store.ids()[:labelled])
+        told = made.learn(10)
+        assert advice_of(told)["numbers"].startswith(words)
+    label(store, store.ids()[:199])
+    assert advice_of(made.learn(10))["numbers"].startswith(
+        "The one label that is left is expected to make fewer than 1"
+    )
+
+
+def test_a_goal_that_takes_more_labels_than_are_left_is_none(store, monkeypatch):
+    monkeypatch.setattr("bemps.server.model.measures.next_goal", lambda *_: (0.9, 120))
+    made = coach(store)
+    made.measures._changed = lambda answers: 0.3
+    audit, outcomes = {"accuracy": {"value": 0.8}}, [Outcome(20, 120, 0.0, 0.1, 0.05, 0.0, 0.1, 30)]
+    label(store, store.ids()[:60])
+    made.learn(5)
+    assert made.measures._goal(60, 120, audit, outcomes) == (0.9, 120)
+    assert made.measures._goal(60, 119, audit, outcomes) is None
 
 
 def test_the_reason_to_stop_is_said_once_and_never_beside_a_number_that_denies_it():

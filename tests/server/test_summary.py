@@ -34,6 +34,9 @@ def test_how_often_it_is_right_is_no_finer_than_it_is_known():
             "How often it is right is not known yet (7 of 20 items that measure it).",
         ),
         (last({"size": 7, "needed": 20, "drawn": 12}, {"stop": False, "rises": None}), ""),
+        (last() | {"waiting": 3}, "Right about 8 times in 10 (6 to 9). More labels help."),
+        (last() | {"waiting": 0}, "Right about 8 times in 10 (6 to 9)."),
+        (last(advice=STOP) | {"waiting": 0}, "Right about 8 times in 10 (6 to 9)."),
         (last(goal=[0.9, 120]), "Right about 8 times in 10 (6 to 9). About 120 more labels for 9 in 10."),
     ],
 )

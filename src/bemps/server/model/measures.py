@@ -92,29 +92,35 @@ class Measures:
         self._listed = frozenset(name for name, answer in answers.items() if answer.method == LISTED)
         audited = {name: answers[name] for name in self.audit if name in answers}
         truth = self._truth({name: answer.label for name, answer in audited.items() if answer.label is not None})
-        labels = len(self.learner.labels)
+        labels, left = len(self.learner.labels), len(self.learner.pool.candidates())
         due = self.history.is_due(labels, self.model)
         if due:
             self._add_round(labels, answers)
-        if self._is_estimate_due(labels, due):
+        if self._is_estimate_due(labels, due, left):
             self._estimate, self._estimated_at = self._estimated(), labels
-        ahead = self._ahead(labels)
+        ahead = self._ahead(labels, size=min(AHEAD, left))
         outcomes = self.history.outcomes(truth) if len(truth) >= FEWEST_AUDITED else []
         if outcomes and outcomes[-1].wrong:
             ahead = None  # a forecast that was wrong here is not made again
         audit = self._audited(truth)
+        goal = self._goal(labels, left, audit, outcomes)
         return {
             "audit": audit | {"passed": sum(map(_passed, audited.values()))},
-            "forecast": ahead and vars(ahead) | {"size": AHEAD, "goal": self._goal(labels, audit, outcomes)},
+            "forecast": ahead and vars(ahead) | {"size": min(AHEAD, left), "goal": goal},
             "advice": self._advice(labels, ahead),
             "curve": self._curve(truth),
             "outcomes": [vars(outcome) | {"wrong": outcome.wrong} for outcome in outcomes],
         } | ({"history": self.history.as_json()} if due else {})
 
-    def _is_estimate_due(self, labels: int, round_ends: bool) -> bool:
-        """Right after a start; later with the end of a round, unless few labels have come since the last estimate."""
+    def _is_estimate_due(self, labels: int, round_ends: bool, left: int) -> bool:
+        """Right after a start; later with the end of a round, unless few labels have come since the last estimate.
+
+        With the last label of a project as well: no round ends after it.
+        """
         before = self._estimated_at
-        return before is None or (round_ends and abs(labels - before) >= NEW_SHARE * before)
+        if before is None or not left:
+            return before != labels
+        return round_ends and abs(labels - before) >= NEW_SHARE * before
 
     def _add_round(self, labels: int, answers: Mapping[str, Answer]) -> None:
         """Compare the predictions with those of the last round, and forecast."""
@@ -147,19 +153,22 @@ class Measures:
         probs = self.spare.predict(take(items, self.learner.estimation_rows()))
         return self._numbered(np.asarray(probs.mean(axis=0).argmax(axis=1)))
 
-    def _ahead(self, labels: int, rounds: int = 1) -> Improvement | None:
+    def _ahead(self, labels: int, rounds: int = 1, size: int = AHEAD) -> Improvement | None:
         """What the next labels bring, by the changes of the last rounds; nothing before some are known."""
         changes = self.history.changes(rounds, self.model)
         if labels < FEWEST or len(changes) < rounds:
             return None
-        return improvement(ACCURACY, labels, len(self.learner.classes), AHEAD, changed=sum(changes) / rounds)
+        return improvement(ACCURACY, labels, len(self.learner.classes), size, changed=sum(changes) / rounds)
 
-    def _goal(self, labels: int, audit: Mapping[str, Any], outcomes: Sequence[Outcome]) -> tuple[float, int] | None:
-        """The next goal and the labels that it takes; only where every forecast so far has held."""
+    def _goal(
+        self, labels: int, left: int, audit: Mapping[str, Any], outcomes: Sequence[Outcome]
+    ) -> tuple[float, int] | None:
+        """The next goal and the labels that it takes; only where every forecast so far has held, and they are left."""
         changes = self.history.changes(1, self.model)
         if "accuracy" not in audit or not changes or not outcomes or any(outcome.wrong for outcome in outcomes):
             return None
-        return next_goal(audit["accuracy"]["value"], labels, len(self.learner.classes), changes[0])
+        goal = next_goal(audit["accuracy"]["value"], labels, len(self.learner.classes), changes[0])
+        return goal if goal is not None and goal[1] <= left else None
 
     def _advice(self, labels: int, ahead: Improvement | None) -> dict[str, Any]:
         """Stop where little is to come, judged by three rounds, or where the predictions no longer change.

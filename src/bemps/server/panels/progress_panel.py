@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from bemps.project.accuracy import FEWEST_AUDITED
+from bemps.project.history import AHEAD
 from bemps.server.engine import Engine
 from bemps.server.panels.outlook import audit_shortage, can_learn, in_words
 from bemps.server.queue.class_search import SIZE
@@ -18,6 +19,7 @@ MODEL = 4  # of a point of the curve: the kind of model
 FEW = 10  # labels of a class
 ROUGH = 0.15  # with an interval wider than this the accuracy is told in tenths
 UNCLEAR = "It is too early to say whether to go on."
+LITTLE = "What is left would change little."
 ROUNDS = "the advice to stop comes only after three rounds of 20 labels that say so"
 
 
@@ -122,6 +124,8 @@ def advice_of(last: dict[str, Any], unlabelled: Mapping[str, int] = MappingProxy
     numbers = forecast_words(forecast, last.get("outcomes") or [])
     if advice["stop"]:
         return {"stop": True} | _stop_words(advice, numbers)
+    if forecast is not None and not advice["rises"] and forecast["size"] < AHEAD:
+        return {"stop": False, "verdict": LITTLE, "numbers": numbers, "reasons": []}
     if forecast is None or not advice["rises"]:
         return {"stop": False, "verdict": UNCLEAR, "numbers": numbers, "reasons": [ROUNDS] if forecast else []}
     return {"stop": False, "verdict": "Worth going on.", "numbers": numbers, "reasons": []}
@@ -146,8 +150,10 @@ def forecast_words(forecast: dict[str, Any] | None, outcomes: list[dict[str, Any
         return "It is not yet known what more labels will bring: that takes the predictions of two rounds of 20 labels."
     about = 100 * forecast["mean"]
     middle = "fewer than 1 more" if about < 1 else f"about {about:.0f} more"
+    size = forecast["size"]
+    which = f"The next {size} labels are" if size >= AHEAD else f"The {size} labels that are left are"
     return (
-        f"The next {forecast['size']} labels are expected to make {middle} of 100 items right "
+        f"{which if size > 1 else 'The one label that is left is'} expected to make {middle} of 100 items right "
         f"(9 of 10 such forecasts hold: {_change(forecast['low'], forecast['high'])})."
     )
 

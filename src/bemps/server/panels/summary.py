@@ -63,6 +63,8 @@ def _advice(last: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _advised(last: Mapping[str, Any], speed: float, people: int) -> str:
     advice, forecast = _advice(last), last.get("forecast") or {}
+    if last.get("waiting") == 0:
+        return ""
     if advice.get("stop"):
         return f"The last {STABLE.rounds * ROUND} labels changed little. You may stop."
     if not advice.get("rises"):
