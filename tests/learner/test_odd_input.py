@@ -151,5 +151,5 @@ def test_a_sparse_matrix_that_is_a_mapping_is_taken_as_rows():
 def test_an_empty_name_is_no_missing_label(argument, words):
     with pytest.raises(InputError, match=rf"^{words}: expected a name; got an empty text\. Give it a name\.$"):
         ActiveLearner(SpectralLaplace(), VECTORS[:2], **{argument: ["", "b"]})
-    with pytest.raises(InputError, match="label of 0: .*Leave the item out"):
+    with pytest.raises(InputError, match=r"label of 0: .*Leave the item out"):
         _digits_learner().tell({"0": " "})
