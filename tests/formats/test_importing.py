@@ -10,8 +10,9 @@ from moments import WHEN
 
 from bemps import InputError
 from bemps.errors import unknown_id
+from bemps.formats.entries import PredictedItem
 from bemps.formats.format_registry import FORMATS
-from bemps.project.exporting import export_labels
+from bemps.project.exporting import export_labels, export_predictions
 from bemps.project.importing import import_labels
 from bemps.store import Item, NewAnswer, open_store
 
@@ -69,8 +70,8 @@ def test_items_without_a_text_cannot_be_added(store, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.csv", "id,answer\n1,x\n", r"column 'label'.*'id', 'answer'"),
-        ("a.csv", "name,label\n1,x\n", "column 'id'"),
+        ("a.csv", "id,answer\n1,x\n", "expected label, and id or text; got id, answer"),
+        ("a.csv", "name,label\n1,x\n", "expected label, and id or text; got name, label"),
         ("a.csv", "", "a.csv"),
         ("a.csv", "id,label,kind\nt0,bug,like\n", "line 2"),
         ("a.csv", "id,label,kind\nt0,,label\n", "line 2"),
@@ -182,7 +183,7 @@ def test_a_parquet_file_of_numbers_and_one_without_classes(store, tmp_path):
     assert import_labels(store, tmp_path / "n.parquet").new == 1
     assert store.current()["t0"].label == "1"
     parquet.write_table(pyarrow.table({"name": ["t0"]}), tmp_path / "w.parquet")
-    with pytest.raises(InputError, match="columns label"):
+    with pytest.raises(InputError, match="expected label, and id or text"):
         import_labels(store, tmp_path / "w.parquet")
 
 
@@ -312,3 +313,57 @@ import_labels(open_store(folder / "p.bemps", create=True), folder / "l.csv", add
     with open_store(tmp_path / "p.bemps") as store:
         assert (store.count(), store.classes(), store.change_token()) == (0, (), 0)
         assert import_labels(store, tmp_path / "l.csv", add_classes=True, add_items=True).new == 3_000
+
+
+PRELABELLED = ("argilla", "label-studio", "prodigy")  # these tools have a place of their own for guesses
+
+
+def _predictions(store, folder, name):
+    out = folder / f"p{FORMATS[name].usual_ending}"
+    export_predictions(store, [PredictedItem(item, (0.9, 0.1)) for item in store.rows()], out, name)
+    return out
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in PRELABELLED])
+def test_guesses_of_the_model_are_no_answers_of_people(answered, tmp_path, name):
+    before = said(answered)
+    with pytest.raises(InputError, match=r"predictions of a model.*the columns id and label alone"):
+        import_labels(answered, _predictions(answered, tmp_path, name), name)
+    assert said(answered) == before
+
+
+@pytest.mark.parametrize("name", PRELABELLED)
+def test_tasks_with_guesses_bring_no_answers(answered, tmp_path, name):
+    before = said(answered)
+    assert import_labels(answered, _predictions(answered, tmp_path, name), name).new == 0
+    assert said(answered) == before
+
+
+def test_guesses_are_known_also_beside_columns_of_the_same_names(store, tmp_path):
+    ours = ("id", "label", "probability", "human", "answered", "final")
+    (tmp_path / "p.csv").write_text("label," + ",".join(f"bemps_{name}" for name in ours) + "\nx,t0,bug,0.9,,,bug\n")
+    with pytest.raises(InputError, match="predictions of a model"):
+        import_labels(store, tmp_path / "p.csv")
+
+
+def test_predictions_that_were_corrected_in_doccano_are_answers(store, tmp_path):
+    export_predictions(store, [PredictedItem(next(iter(store.rows())), (0.9, 0.1))], tmp_path / "p.jsonl", "doccano")
+    corrected = json.loads((tmp_path / "p.jsonl").read_text()) | {"id": 17, "label": ["wish"]}
+    (tmp_path / "p.jsonl").write_text(json.dumps(corrected))
+    import_labels(store, tmp_path / "p.jsonl")
+    assert said(store) == {("t0", "import"): "wish"}
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_a_csv_with_another_delimiter_is_read(store, tmp_path, delimiter):
+    rows = [("\ufeffid", "label", "note"), ("t0", "bug", '"a, b; c\t|"'), ("t1", "wish", "")]
+    (tmp_path / "l.csv").write_text("\r\n".join(map(delimiter.join, rows)), encoding="utf-8")
+    import_labels(store, tmp_path / "l.csv", annotator="ann")
+    assert said(store) == {("t0", "ann"): "bug", ("t1", "ann"): "wish"}
+    assert [answer.note for answer in store.answers()] == ["a, b; c\t|", None]
+
+
+def test_a_file_without_ids_and_texts_says_which_columns_an_import_needs(store, tmp_path):
+    (tmp_path / "l.csv").write_text("body,label\ntext 0,bug\n")
+    with pytest.raises(InputError, match=r"columns of .*: expected label, and id or text; got body, label.*Rename"):
+        import_labels(store, tmp_path / "l.csv")

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
 
 import bemps
 from bemps.errors import InputError
@@ -97,6 +98,7 @@ CALLS = [
     *[("labels of Budget", lambda value=value: Budget(value)) for value in ("x", None, 1.5, True)],
     *[("gain of GainBelow", lambda value=value: GainBelow(value)) for value in ("x", None)],
     ("agreement of Stable", lambda: Stable("x")),
+    ("in the order of the batch", lambda: learner.tell(learner.ask(2), 5)),
     ("rounds of Stable", lambda: Stable(0.9, 1.5)),
 ]
 for words, call in CALLS:
@@ -111,3 +113,43 @@ def test_arguments_of_another_type_are_refused_in_a_sentence():
     """In a process of its own: the type checker of the tests would be faster."""
     done = subprocess.run([sys.executable, "-c", OF_ANOTHER_TYPE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def _digits_learner() -> ActiveLearner:
+    """A learner whose ids look like its classes."""
+    return ActiveLearner(SpectralLaplace(), VECTORS[:10], classes=[str(i) for i in range(10)])
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ({"0": "7", "1": "7"}, r"a list in the order of the batch; got a dict.*tell\(\{id: label\}\)"),
+        ({"7", "8"}, "a list in the order of the batch; got a set"),
+        (pd.DataFrame({"7": [1, 2], "8": [1, 2]}), "got a DataFrame"),
+    ],
+)
+def test_labels_of_a_batch_without_an_order_of_their_own_are_refused(labels, message):
+    learner = _digits_learner()
+    with pytest.raises(InputError, match=message):
+        learner.tell(learner.ask(2), labels)
+    assert learner.labels == {}, "the keys of a mapping were taken for labels"
+
+
+@pytest.mark.parametrize("argument", ["classes", "ids"])
+def test_names_in_a_set_are_refused_since_their_order_changes_from_run_to_run(argument):
+    names = {str(i) for i in range(10)}
+    with pytest.raises(InputError, match=f"{argument}: expected a list, in order; got a set"):
+        ActiveLearner(SpectralLaplace(), VECTORS[:10], **{argument: names})
+
+
+def test_a_sparse_matrix_that_is_a_mapping_is_taken_as_rows():
+    learner = ActiveLearner(LogisticRegression(), sp.dok_matrix(VECTORS[:10]), classes=["a", "b"])
+    assert len(learner.ask(3)) == 3
+
+
+@pytest.mark.parametrize(("argument", "words"), [("classes", "class"), ("ids", "id at position 0")])
+def test_an_empty_name_is_no_missing_label(argument, words):
+    with pytest.raises(InputError, match=rf"^{words}: expected a name; got an empty text\. Give it a name\.$"):
+        ActiveLearner(SpectralLaplace(), VECTORS[:2], **{argument: ["", "b"]})
+    with pytest.raises(InputError, match=r"label of 0: .*Leave the item out"):
+        _digits_learner().tell({"0": " "})

@@ -14,6 +14,7 @@ from bemps.errors import InputError, hint, parameter
 
 FIELD_LIMIT = 50_000_000  # characters of one CSV field; the csv module's own limit of 131,072 is below long documents
 SHOWN = 10
+DELIMITERS = (",", ";", "\t", "|")  # that files are written with
 LINES_COLUMN = "text"  # the name of the only column of a file of lines
 UNNAMED = ""  # the name of the column when the caller gives none
 
@@ -178,9 +179,7 @@ def _position(path: Path, header: Sequence[str], name: str, delimiter: str) -> i
             got=f"{header.count(name)} columns of that name",
             fix="Rename all but one.",
         )
-    others = [
-        other for other in (";", "\t", ",", "|") if other != delimiter and len(header) == 1 and other in header[0]
-    ]
+    others = [other for other in DELIMITERS if other != delimiter and len(header) == 1 and other in header[0]]
     if others:
         fix = f"The columns look separated by {others[0]!r}{hint(': pass {}', 'delimiter', others[0])}."
         raise InputError(f"column {name!r} of {path}", expected="a header line", got=repr(header[0]), fix=fix)

@@ -9,12 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bemps.data.records import Dialect, Records, missing_column_error, read_delimited
+from bemps.data.records import DELIMITERS, Dialect, Records, read_delimited
 from bemps.data.text_encoding import opened_text
 from bemps.errors import InputError
 from bemps.formats.entries import ImportedAnswer, imported_answer
 from bemps.formats.export_tables import ExportTable, RowFormat
-from bemps.formats.user_columns import other_fields, own_fields
+from bemps.formats.user_columns import answer_columns, other_fields, own_fields
 
 # what a spreadsheet may calculate, also behind white space and marks that nobody sees, and in full width
 FORMULA = re.compile(
@@ -77,18 +77,10 @@ def is_for_spreadsheets(path: Path) -> bool:
 
 def read_csv(path: Path, cell: Callable[[Any], Any] = lambda value: value) -> Iterator[ImportedAnswer]:
     """Read a CSV file with a column `label`, and `id` or `text` to find the items. `cell` converts each value."""
-    ours = answer_columns(path, _header(path))
-    return answers_in_records(path, read_delimited(path, list(ours.values()), Dialect(), others=True), ours, cell)
-
-
-def answer_columns(path: Path, columns: list[str]) -> dict[str, str]:
-    """Return the columns with the fields of answers, by field. A table without labels or items is refused."""
-    ours = own_fields(columns)
-    if "label" not in ours:
-        raise missing_column_error(path, "label", columns)
-    if not {"id", "text", "image"} & ours.keys():
-        raise missing_column_error(path, "id", columns)
-    return ours
+    delimiter = _delimiter(path)
+    ours = answer_columns(_header(path, delimiter), str(path))
+    records = read_delimited(path, list(ours.values()), Dialect(delimiter), others=True)
+    return answers_in_records(path, records, ours, cell)
 
 
 def answers_in_records(
@@ -123,10 +115,15 @@ def answers_in_records(
         )
 
 
-def _header(path: Path) -> list[str]:
+def _delimiter(path: Path) -> str:
+    """The sign that makes a column `label` of the header; spreadsheets of many countries write semicolons."""
+    return next((sign for sign in DELIMITERS if "label" in own_fields(_header(path, sign))), ",")
+
+
+def _header(path: Path, delimiter: str) -> list[str]:
     with opened_text(path) as file:
         try:
-            return [name.strip() for name in next(csv.reader(file), [])]
+            return [name.strip() for name in next(csv.reader(file, delimiter=delimiter), [])]
         except csv.Error as error:
             raise InputError(str(path), expected="CSV", got=str(error), fix="Is it the right file?") from error
 

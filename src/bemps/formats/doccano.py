@@ -13,6 +13,7 @@ from bemps.formats.entries import (
     imported_answer,
 )
 from bemps.formats.json_objects import JsonFormat, Object
+from bemps.formats.user_columns import refuse_predictions
 from bemps.store.events import LABEL, SKIP, UNSURE
 
 ID = "item"  # doccano numbers examples itself, under the key `id`
@@ -36,6 +37,8 @@ def _doccano_prediction(prediction: PredictedItem, about: ExportInfo) -> Object:
 
 
 def _doccano_entries(record: Object, where: str) -> Iterator[ImportedAnswer]:
+    if "id" not in record:  # doccano numbers what it was given
+        refuse_predictions(record, "label", where)
     labels = record.get("label", record.get("labels")) or []
     if not isinstance(labels, list):
         raise InputError(f"label at {where}", expected="a list", got=repr(labels)[:60], fix="Is it a doccano file?")

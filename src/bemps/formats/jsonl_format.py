@@ -7,7 +7,7 @@ from bemps.formats.entries import ExportInfo, ImportedAnswer, LabelledItem, Pred
 from bemps.formats.export_tables import ExportTable, label_columns, label_values, prediction_columns, prediction_values
 from bemps.formats.json_files import write_json
 from bemps.formats.json_objects import JsonFormat, Object, content_of, probabilities, text_of
-from bemps.formats.user_columns import Column, other_fields, own_fields
+from bemps.formats.user_columns import Column, other_fields, own_fields, refuse_predictions
 from bemps.store import Item
 
 
@@ -31,6 +31,7 @@ def _own_prediction(prediction: PredictedItem, about: ExportInfo) -> Object:
 
 def _own_entries(record: Object, where: str) -> Iterator[ImportedAnswer]:
     names = own_fields(record)
+    refuse_predictions(record, names.get("label", ""), where)
     own = {name: record[column] for name, column in names.items()}
     others = other_fields(record, names)
     yield imported_answer(text_of(own, "id", where), content_of(own, where), own, where, others)

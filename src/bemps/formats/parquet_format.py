@@ -14,7 +14,7 @@ from bemps.errors import InputError
 from bemps.formats.entries import ImportedAnswer, imported_answer
 from bemps.formats.export_tables import ExportTable, RowFormat
 from bemps.formats.json_objects import content_of, field, text_of
-from bemps.formats.user_columns import ANY, LABEL, NUMBER, TIME, TRUTH, WHOLE, Column, other_fields, own_fields
+from bemps.formats.user_columns import ANY, LABEL, NUMBER, TIME, TRUTH, WHOLE, Column, answer_columns, other_fields
 
 GROUP = 10_000
 TYPES = {WHOLE: "int64", NUMBER: "float64", TRUTH: "bool"}  # in Arrow and in Hugging Face's features alike
@@ -49,11 +49,8 @@ def read_parquet(path: Path) -> Iterator[ImportedAnswer]:
     row = 0
     with opened_parquet(path, fix="Is it complete?") as file:
         names = file.schema_arrow.names
-        ours = own_fields(names)
+        ours = answer_columns(names, str(path))
         refuse_repeated_columns(path, names, list(ours.values()))
-        if "label" not in ours or not {"id", "text", "image"} & ours.keys():
-            got = ", ".join(names)
-            raise InputError(str(path), expected="columns label, and id or text", got=got, fix="Rename them.")
         classes = _classes(file.schema_arrow.metadata or {}, ours["label"], str(path))
         once = [name for name in names if names.count(name) == 1]
         for batch in file.iter_batches(GROUP, columns=once):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bemps.data import Table
+from bemps.errors import InputError
 from bemps.store import Item
 from bemps.store.item_rows import as_json
 from bemps.store.project_settings import ProjectSettings
@@ -17,6 +18,7 @@ FIGURES = "figures"  # texts, each of which a spreadsheet would write for a numb
 FIGURE = re.compile(r"0|-?[1-9]\d{0,14}|-?\d+\.\d+")
 WIDER = {frozenset({WHOLE, NUMBER}): NUMBER, frozenset({TEXT, FIGURES}): TEXT}
 PREFIX = "bemps_"
+PREDICTED = ("probability", "human", "answered", "final")  # what only predictions have
 OURS = ("id", "text", "image", "label", "annotator", "time", "kind", "note", "method")  # what an import knows as ours
 
 
@@ -159,6 +161,25 @@ def own_fields(names: Iterable[str]) -> dict[str, str]:
     if not {"text", "image"} & fields.keys():
         fields |= {name: name for name in ("text", "image") if name in available}
     return {"id": "id"} | fields if "id" in available else fields
+
+
+def answer_columns(names: Iterable[str], where: str) -> dict[str, str]:
+    """Return the columns of `own_fields`. Other columns, and predictions of a model, are no answers and are refused."""
+    available = list(names)
+    ours = own_fields(available)
+    if "label" not in ours or not {"id", "text", "image"} & ours.keys():
+        got, fix = ", ".join(map(str, available)), "Rename the columns of the labels and the items."
+        raise InputError(f"columns of {where}", expected="label, and id or text", got=got, fix=fix)
+    refuse_predictions(available, ours["label"], where)
+    return ours
+
+
+def refuse_predictions(names: Iterable[str], label: str, where: str) -> None:
+    """Refuse what a model guesses: it is no answer of people. `label` is the name of the column of the labels."""
+    prefix = label.removesuffix("label")
+    if {prefix + name for name in PREDICTED} <= set(names):
+        fix = "Of rows that a person has checked, import the columns id and label alone."
+        raise InputError(where, expected="answers of people", got="predictions of a model", fix=fix)
 
 
 def other_fields(row: Mapping[str, Any], ours: Mapping[str, str]) -> dict[str, Any]:

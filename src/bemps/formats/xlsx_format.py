@@ -17,10 +17,10 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from bemps.data.spreadsheets import WORKBOOKS, read_workbook
 from bemps.errors import InputError
-from bemps.formats.csv_format import answer_columns, answers_in_records, is_formula
+from bemps.formats.csv_format import answers_in_records, is_formula
 from bemps.formats.entries import ImportedAnswer
 from bemps.formats.export_tables import ExportTable, RowFormat
-from bemps.formats.user_columns import FIGURES, is_figure
+from bemps.formats.user_columns import FIGURES, answer_columns, is_figure
 
 MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 1_048_576, 16_384, 32_767  # as much as Excel opens
 MOST_BYTES = 2**31 - 1  # of the sheet; zip files beyond need a form that Excel does not open
@@ -140,7 +140,7 @@ def _in_xml(text: str) -> str:
 def read_answers(path: Path) -> Iterator[ImportedAnswer]:
     """Read the first sheet: a column `label`, and `id` or `text` to find the items."""
     records = read_workbook(path, (), others=True)
-    return answers_in_records(path, records, answer_columns(path, list(records.columns)))
+    return answers_in_records(path, records, answer_columns(list(records.columns), str(path)))
 
 
 def is_workbook(path: Path) -> bool:

@@ -158,10 +158,7 @@ class ActiveLearner:
         elif not isinstance(batch, Mapping):
             fix = "For example tell({'3': 'bug'}), or tell(batch, labels)."
             raise InputError("tell", expected="a batch, or labels by id", got=repr(batch)[:80], fix=fix)
-        names = {
-            input_checks.checked_name(i, "id"): input_checks.checked_name(label, f"label of {i}")
-            for i, label in batch.items()
-        }
+        names = input_checks.checked_labels(batch)
         return self.pool.tell({i: known_name(label, self.pool.classes) for i, label in names.items()})
 
     @_one_thread

@@ -42,12 +42,12 @@ def _ensemble(estimator: Any) -> Model:
     return SklearnEnsemble(estimator, resample="bootstrap" if weight_argument(estimator) is None else "dirichlet")
 
 
-def checked_name(value: Any, what: str) -> str:
+def checked_name(value: Any, what: str, fix_empty: str = "Give it a name.") -> str:
     """Return an id or a label as text. Texts and integers are accepted."""
     if isinstance(value, NAME_KINDS) and str(value).strip():
         return str(value)
     if isinstance(value, str):
-        raise InputError(what, expected="a name", got="an empty text", fix="Leave it out, or give None for no label.")
+        raise InputError(what, expected="a name", got="an empty text", fix=fix_empty)
     raise InputError(
         what,
         expected="a text or a whole number",
@@ -63,14 +63,30 @@ def checked_names(ids: Any) -> list[str]:
     return [checked_name(name, "id") for name in ([ids] if isinstance(ids, str) else ids)]
 
 
+def checked_labels(labels: Mapping[Any, Any]) -> dict[str, str]:
+    """Return ids and their labels as texts."""
+    fix = "Leave the item out, or give None in the labels of a batch."
+    return {checked_name(i, "id"): checked_name(label, f"label of {i}", fix) for i, label in labels.items()}
+
+
 def labels_by_id(ids: Sequence[str], labels: Any) -> dict[str, Any]:
     """Return the labels of a batch by id. A label of None is left out."""
-    labels = list(labels) if isinstance(labels, Iterator) else labels
+    expected, fix = "a list in the order of the batch", "Give a list, or tell({id: label})."
+    labels = list(labels) if isinstance(labels, Iterator) else in_order(labels, "labels", expected, fix)
     if labels is None or isinstance(labels, str) or len(labels) != len(ids):
         got = "none" if labels is None else repr(labels) if isinstance(labels, str) else str(len(labels))
         fix = "Give None for an item that has no label yet, or tell({id: label})."
         raise InputError("labels", expected=f"{len(ids)}, one for each item of the batch", got=got, fix=fix)
     return {name: label for name, label in zip(ids, labels, strict=True) if label is not None}
+
+
+def in_order(values: Any, what: str, expected: str = "a list, in order", fix: str = "Give a list.") -> Any:
+    """Return values that go by position. A set has no order, and a mapping or a table gives its keys."""
+    is_frame = hasattr(values, "columns")
+    sized = values is None or hasattr(values, "__len__") or isinstance(values, Iterator)
+    if isinstance(values, Mapping | set | frozenset) or is_frame or not sized:
+        raise InputError(what, expected=expected, got=f"a {type(values).__name__}", fix=fix)
+    return values
 
 
 def checked_ids(ids: Iterable[Any] | None, N: int) -> tuple[str, ...]:
@@ -79,7 +95,7 @@ def checked_ids(ids: Iterable[Any] | None, N: int) -> tuple[str, ...]:
         raise InputError("items", expected="at least one item", got="none", fix="Is it the right pool?")
     if ids is None:
         return tuple(map(str, range(N)))
-    names = tuple(checked_name(name, f"id at position {i}") for i, name in enumerate(ids))
+    names = tuple(checked_name(name, f"id at position {i}") for i, name in enumerate(in_order(ids, "ids")))
     if len(names) != N:
         got = f"{len(names)} ids of {N} items"
         raise InputError("ids", expected="one for each item", got=got, fix="Give both in the same order.")
@@ -91,7 +107,7 @@ def checked_classes(classes: Iterable[Any] | None) -> list[str]:
     if isinstance(classes, str):
         fix = f"Write classes=[{classes!r}, ...]."
         raise InputError("classes", expected="a list of names", got=repr(classes), fix=fix)
-    raw = [checked_name(name, "class") for name in ([] if classes is None else classes)]
+    raw = [checked_name(name, "class") for name in ([] if classes is None else in_order(classes, "classes"))]
     composed = [class_name(name) for name in raw]
     names = composed if len(set(composed)) == len(set(raw)) else raw  # a project of an earlier release has both forms
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)

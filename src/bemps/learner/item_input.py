@@ -32,10 +32,10 @@ def checked_items(items: Any) -> Items:
     InputError
         There is no such form, or a text is missing. The message says where.
     """
-    if isinstance(items, str | bytes | dict | set | frozenset) or items is None:
-        raise InputError("items", expected="several items in an order", got=_words(items), fix=_FIX)
     if hasattr(items, "tocsr"):
         return cast(Items, items.tocsr())
+    if isinstance(items, str | bytes | dict | set | frozenset) or items is None:
+        raise InputError("items", expected="several items in an order", got=_words(items), fix=_FIX)
     if np.ma.is_masked(items):
         fix = "Drop these items, or fill the gaps with .filled(value)."
         raise InputError("items", expected="items without gaps", got="a masked array with masked entries", fix=fix)
