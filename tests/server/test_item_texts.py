@@ -4,7 +4,7 @@ import csv
 
 import pytest
 from browsing import Visitor, browser_of
-from serving import CLASSES, Here, Server, tickets, write_tickets
+from serving import CLASSES, Here, Server, eventually, tickets, write_tickets
 
 from bemps.errors import InputError
 from bemps.project import open_project
@@ -83,11 +83,62 @@ def test_words_of_an_unknown_class_are_refused_with_the_nearest(folder):
         ]
 
 
-def test_words_stay_when_their_class_is_renamed(folder):
+def shown_words(person):
+    return person.state()["settings"]["display"]["keywords"]
+
+
+def word(name, class_name, colour):
+    return {"word": name, "prefix": False, "class": class_name, "colour": colour}
+
+
+def test_words_keep_their_class_and_its_colour_when_it_is_renamed(folder):
+    with Here(folder, keywords=["crash = bug", "please = feature"]) as server, server.person() as ann:
+        bug, feature = (shown["colour"] for shown in shown_words(ann))
+        reply = ann.post("class/rename", old="bug", new="defect").raise_for_status().json()
+        assert reply["settings"]["display"]["keywords"] == shown_words(ann)
+        assert shown_words(ann) == [word("crash", "defect", bug), word("please", "feature", feature)]
+        assert "crash = defect" in ann.panel("settings")
+        for old, new in (("defect", "x"), ("feature", "defect"), ("x", "feature")):  # two classes change names
+            ann.post("class/rename", old=old, new=new).raise_for_status()
+        assert shown_words(ann) == [word("crash", "feature", bug), word("please", "defect", feature)]
+        ann.post("class/rename", old="feature", new="w" * 300).raise_for_status()
+        assert shown_words(ann)[0] == word("crash", "w" * 300, bug)
+
+
+def test_words_have_the_colour_of_the_class_that_theirs_was_merged_into(folder):
+    with Here(folder, keywords=["crash = bug", "please = feature"]) as server, server.person() as ann:
+        before = shown_words(ann)
+        ann.post("class/merge", name="bug", into="feature").raise_for_status()
+        colour = shown_words(ann)[1]["colour"]
+        assert shown_words(ann) == [word("crash", "feature", colour), word("please", "feature", colour)]
+        ann.post("class/split", name="bug").raise_for_status()
+        assert shown_words(ann) == before
+        ann.post("class/delete", name="bug").raise_for_status()
+        assert shown_words(ann)[0] == {"word": "crash", "prefix": False}
+
+
+def test_words_follow_a_class_that_was_renamed_beside_the_page(folder):
     with Here(folder, keywords=["crash = bug"]) as server, server.person() as ann:
-        ann.post("class/rename", old="bug", new="defect").raise_for_status()
-        assert ann.post("settings", values={"title": "New"}).status_code == 200
-        assert ann.state()["settings"]["display"]["keywords"] == [{"word": "crash", "prefix": False}]
+        with open_project(folder / "tickets.bemps") as project:
+            project.store.rename_class("bug", "defect", "lead")
+        assert eventually(lambda: shown_words(ann)[0].get("class") == "defect", 10)
+
+
+def test_the_same_command_again_keeps_the_words_that_were_changed_on_the_page(folder):
+    source, where = Source(folder / "tickets.csv", {"text": "body"}), str(folder / "t.bemps")
+
+    def start(*lines):
+        return prepared(where, source, Wishes(classes=CLASSES, keywords=lines))[0]
+
+    with start("crash = bug") as store:
+        store.rename_class("bug", "defect", "ann")
+    with start("crash = bug") as store:
+        assert store.read_settings().keywords == ("crash = defect",)
+        store.set("keywords", [])
+    with start("crash = bug") as store:
+        assert store.read_settings().keywords == ()
+    with start("please") as store:
+        assert store.read_settings().keywords == ("please",)
 
 
 def test_a_project_from_python_has_the_same_settings(folder):

@@ -97,7 +97,7 @@ def update_project(
             _check_column(store, settings, table)
         settings = _identified(settings, store)
         check_shown_columns(settings, stored)
-        check_keywords(settings, stored, change.classes())
+        check_keywords(settings, stored, change.understood_classes())
         change.set_all(_changed(stored, settings))
         copies = change.copies
     return Added(rows, copies, names, _draw_audit(store, settings))
@@ -152,7 +152,7 @@ def check_keywords(settings: ProjectSettings, stored: Mapping[str, Any], classes
     stored : mapping
         The settings as the project has them; its words stay as they are.
     classes : sequence of str
-        The names of the classes.
+        The names of the classes, also of merged ones.
     """
     new = [line for line in settings.keywords if line not in stored.get("keywords", ())]
     if not are_keywords(list(settings.keywords)):

@@ -228,6 +228,7 @@ class Engine:
             later = await self.read(lambda annotator=annotator: self.store.postponed(annotator))  # type: ignore[misc]
             self.schedule.set_postponed(annotator, later.get(annotator, {}))
         if any(event.kind in CLASS_EVENTS for event in fresh):
+            self.settings = await self.read(self.store.read_settings)  # some name classes
             before, self.class_view = self.class_view, await self.writer.run(lambda: class_view_with_keys(self.store))
             self.classes_version = max(event.seq for event in fresh)
             await self._configure_suggester()

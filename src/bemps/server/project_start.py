@@ -235,7 +235,8 @@ def _is_new(source: Source, settings: ProjectSettings) -> bool:
 
 def _with_wishes(settings: ProjectSettings, wishes: Wishes) -> ProjectSettings:
     """The settings with what is asked for. A file that was taken over before does not undo changes of the page."""
-    files = {"guidelines": wishes.guidelines, "classes": wishes.classes}
+    words = None if wishes.keywords is None else tuple(dict.fromkeys(filter(None, wishes.keywords)))
+    files = {"guidelines": wishes.guidelines, "classes": wishes.classes, "keywords": words}
     hashes = {name: _hash(content) for name, content in files.items() if content is not None}
     changed = {name: digest for name, digest in hashes.items() if digest != _taken(settings, name)}
     values: dict[str, Any] = {
@@ -262,7 +263,7 @@ def _with_wishes(settings: ProjectSettings, wishes: Wishes) -> ProjectSettings:
         "shown_columns": None if wishes.show is None else tuple(dict.fromkeys(filter(None, wishes.show))),
         "remote_images": wishes.remote_images,
         "markdown": wishes.markdown,
-        "keywords": None if wishes.keywords is None else tuple(dict.fromkeys(filter(None, wishes.keywords))),
+        "keywords": words if "keywords" in changed else None,
     }
     return replace(settings, **{name: value for name, value in values.items() if value is not None})
 

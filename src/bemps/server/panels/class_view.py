@@ -47,6 +47,12 @@ class ClassView:
         """Return the keys of every class, as they are recorded."""
         return keys_of(self.classes)
 
+    def counted_name(self, name: str) -> str | None:
+        """Return the name of the class that a present or merged class counts as; None where there is no such class."""
+        numbers = {known.name: known.id for known in (*(gone for gone, _ in self.merged), *self.classes)}
+        present = {known.id: known.name for known in self.classes}
+        return present.get(self.counted[numbers[name]]) if name in numbers else None
+
     def positions(self) -> dict[int, int]:
         """Return where each class that ever was counts in the order of the present ones; deleted ones are left out."""
         present = {known.id: known.position for known in self.classes}

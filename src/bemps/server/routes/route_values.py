@@ -130,8 +130,8 @@ def classes_of(engine: Engine) -> dict[str, Any]:
 
 
 def with_classes(engine: Engine) -> JSONResponse:
-    """Return the reply to a change of the classes."""
-    return JSONResponse(state_of(engine) | {"classes": classes_of(engine)})
+    """Return the reply to a change of the classes; words to highlight have the colours of their classes."""
+    return JSONResponse(state_of(engine) | {"classes": classes_of(engine), "settings": page_settings(engine)})
 
 
 def page_settings(engine: Engine) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def page_settings(engine: Engine) -> dict[str, Any]:
         "shown_columns": settings.shown_columns,
         "remote_images": settings.remote_images,
         "markdown": settings.markdown,
-        "keywords": keywords_as_json(settings, engine.class_view.classes),
+        "keywords": keywords_as_json(settings, engine.class_view),
     }
     return {
         "version": engine.settings_version,

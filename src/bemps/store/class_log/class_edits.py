@@ -27,11 +27,14 @@ from bemps.store.events import (
     Example,
     NewClass,
 )
+from bemps.store.keywords import with_renamed_class
+from bemps.store.stored_settings import read_settings, write_settings
 from bemps.store.transaction import LogTransaction
 
 LONGEST_KEY = 20
 LONGEST_DESCRIPTION = 2_000
 MOST_EXAMPLES = 20
+KEYWORDS = "keywords"  # the setting whose lines name classes
 KeyChooser = Callable[[Sequence[Class]], Mapping[str, str]]  # from all classes to the keys of those without one
 
 
@@ -85,13 +88,14 @@ class ClassEdits:
                 edit.change(entry.name, description=entry.description or None, colour=entry.colour)
 
     def rename(self, old: str, new: str, annotator: str) -> Class:
-        """Rename a class, also for the labels so far. The log keeps the old name. A name in use is refused."""
+        """Rename a class, also for the labels so far and in the words to highlight. A name in use is refused."""
         new = class_name(validation.name(new, "class"))
         with self._editing(annotator) as edit:
             known = edit.find(old)
             if new != known.name:
                 edit.refuse_taken(new, known.id)
                 edit.record(RENAME_CLASS, known, label=new, previous=known.name)
+                edit.rename_in_keywords(known.name, new)
             return edit.find(new)
 
     def set_key(self, name: str, key: str | None, annotator: str) -> Class:
@@ -256,6 +260,12 @@ class _Edit:
         if position is not None and (row := min(max(position, 0), len(self.table) - 1)) != known.position:
             self.record(MOVE_CLASS, known, target=row)
         return self.find(name)
+
+    def rename_in_keywords(self, old: str, new: str) -> None:
+        lines = read_settings(self.transaction.connection, [KEYWORDS]).keywords
+        renamed = [with_renamed_class(line, old, new) for line in lines]
+        if renamed != list(lines):
+            write_settings(self.transaction.connection, {KEYWORDS: renamed})
 
     def refuse_taken(self, name: str, own: int | None = None) -> None:
         """Refuse a name that another class has, also in other case: people would confuse them."""
