@@ -2,7 +2,7 @@
 
 import pytest
 from browsing import Visitor, browser_of
-from serving import Here
+from serving import Here, eventually
 
 from bemps.errors import InputError
 from bemps.server.panels.settings_panel import FIELDS, changed_settings, settings_rows
@@ -79,3 +79,44 @@ def test_settings_are_changed_on_the_page_and_seen_on_other_pages(server, browse
         ann.page.press("#setting-audit_share", "Enter")
         ann.sees("#panel .problem", "a number from 0 to 100")
         assert ann.page.input_value("#setting-audit_share") == "many"
+
+
+def test_settings_that_are_changed_beside_the_page_reach_it(folder):
+    with Here(folder, audit=0.0) as server, server.person() as ann:
+        version = ann.state()["settings_version"]
+        with open_store(folder / "tickets.bemps") as beside:
+            beside.set_all({"title": "From Python", "overlap_share": 1.0, "model": "tfidf", "no_model": False})
+            beside.mark_audit(beside.ids()[:3])
+        assert eventually(lambda: ann.state()["settings"]["title"] == "From Python", 10)
+        assert ann.state()["settings_version"] == version + 1
+        assert server.engine.schedule.overlap_share == 1.0
+        assert eventually(lambda: len(server.engine.schedule.reserved) == 3, 10)
+        assert server.engine.settings.no_model  # what the model began with changes with the next start
+        assert server.engine.settings.model is None
+
+
+def test_what_the_page_does_not_show_is_no_news(folder):
+    with Here(folder) as server, server.person() as ann:
+        version = ann.state()["settings_version"]
+        token = server.store.settings_token()
+        server.store.set_all({"history": {"rounds": []}, "suggest_requests_made": 7})
+        assert server.store.settings_token() != token
+        assert eventually(lambda: server.engine.suggester.requests_made == 7, 10)
+        assert ann.state()["settings_version"] == version
+
+
+def test_settings_that_could_not_be_acted_on_are_tried_again(folder, monkeypatch, caplog):
+    with Here(folder) as server, server.person() as ann:
+        audit, failures = server.store.audit, [InputError("project", expected="it", got="not it", fix="Wait.")]
+
+        def failing():
+            if failures:
+                raise failures.pop()
+            return audit()
+
+        monkeypatch.setattr(server.store, "audit", failing)
+        version = ann.state()["settings_version"]
+        server.store.set("overlap_share", 0.5)
+        assert eventually(lambda: ann.state()["settings_version"] == version + 1, 10)
+        assert not failures
+        assert "expected it; got not it" in caplog.text

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from real_postgres import server as postgres_server
-from serving import CLASSES, Server
+from serving import CLASSES, Server, eventually
 
 from bemps.store import open_store
 
@@ -45,3 +45,31 @@ def test_two_servers_on_one_project_share_it_safely(folder, address):
     store = open_store(address)
     assert set(store.current()) == {*every, item["id"]}
     store.close()
+
+
+def test_settings_of_one_server_reach_the_other_within_seconds(folder, address):
+    (folder / "other").mkdir()
+    address = address.replace("project=p", "project=s")
+    with (
+        Server(folder, "--store", address, "--audit", "0") as one,
+        Server(folder / "other", "--store", address, data=None, classes=None) as two,
+        one.person("ann") as ann,
+        two.person("bob") as bob,
+    ):
+        values = {"title": "Both", "audit_share": "30", "keywords": "crash = bug", "markdown": "yes"}
+        ann.post("settings", values=values).raise_for_status()
+        assert eventually(lambda: bob.state()["settings"]["title"] == "Both", 10)
+        assert bob.state()["settings"]["display"] == ann.state()["settings"]["display"]
+        assert 'value="30"' in bob.panel("settings")
+        ann.post("class/rename", old="bug", new="defect").raise_for_status()
+        assert eventually(lambda: shown_word(bob) == shown_word(ann) == "defect", 10)
+        ann.post("guidelines", text="Read twice.", seen=version_of(ann)).raise_for_status()
+        assert eventually(lambda: version_of(bob) == version_of(ann), 10)
+
+
+def shown_word(person):
+    return person.state()["settings"]["display"]["keywords"][0].get("class")
+
+
+def version_of(person):
+    return person.state()["settings"]["guidelines"]["version"]

@@ -6,7 +6,8 @@ Reading and writing happen in threads, training in another process: the loop its
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,12 +30,14 @@ from bemps.server.results.result_jobs import ResultJobs
 from bemps.server.review.model_answers import ModelAnswers
 from bemps.server.suggestions.suggester import Suggester
 from bemps.store import Class, Event, Item, ListedAnswers, NewAnswer, Store
-from bemps.store.events import CLASS_EVENTS, CLEAR, LATER, NOTE, REDO, UNDO
-from bemps.store.project_settings import ProjectSettings
+from bemps.store.events import AUDIT, CLASS_EVENTS, CLEAR, LATER, NOTE, REDO, UNDO
+from bemps.store.project_settings import NAMES, ProjectSettings
 
 T = TypeVar("T")
 LOG = logging.getLogger("bemps.server")
 TICK = 1.0  # seconds between looks at what happened beside this server
+OF_THE_START = ("no_model", "model", "strategy", "adapt", "seed")  # settings that the model's process began with
+UNSHOWN = {"history", "suggest_requests_made"}  # settings that the page does not show
 STEPS = (UNDO, REDO, CLEAR)  # events after which a person's answers must be looked up
 
 
@@ -53,15 +56,18 @@ class Engine:
 
     def __init__(self, store: Store, where: str, seed: int = 0) -> None:
         self.store, self.where = store, where
-        self.settings = store.read_settings()
         self.writer = AnswerWriter(store)
-        record_first_keys(store, self.settings)
+        record_first_keys(store, store.read_settings())
+        self._settings_token = store.settings_token()
+        self.settings = store.read_settings()
         self.seen = store.change_token()
         self.schedule = schedule_of(store, self.settings, np.random.default_rng([seed, self.seen]))
         self.class_view = class_view(store)
         self.classes_version = self.seen
         self.settings_version = 0
         self.settings_lock = asyncio.Lock()  # for changes that depend on what is there
+        self._following = asyncio.Lock()
+        self._unapplied: set[str] = set()  # settings that were read and are not acted on yet
         self._configuring = asyncio.Lock()
         self.model_status = ModelStatus()
         self.lending = Lending(store, self.writer, self.schedule, self.model_status)
@@ -227,8 +233,9 @@ class Engine:
         for annotator in {event.annotator for event in fresh if event.kind in STEPS}:
             later = await self.read(lambda annotator=annotator: self.store.postponed(annotator))  # type: ignore[misc]
             self.schedule.set_postponed(annotator, later.get(annotator, {}))
+        if any(event.kind == AUDIT for event in fresh):
+            await self._read_audit()
         if any(event.kind in CLASS_EVENTS for event in fresh):
-            self.settings = await self.read(self.store.read_settings)  # some name classes
             before, self.class_view = self.class_view, await self.writer.run(lambda: class_view_with_keys(self.store))
             self.classes_version = max(event.seq for event in fresh)
             await self._configure_suggester()
@@ -252,20 +259,39 @@ class Engine:
             update_project(self.store, settings, None, annotator=annotator)
 
         await self.writer.run(write)
-        self.settings = settings = await self.read(self.store.read_settings)
+        await self._follow_settings()
+
+    async def _follow_settings(self) -> None:
+        """Act on settings that were changed, by this server or by another process."""
+        async with self._following:
+            token = await self.read(self.store.settings_token)  # before: what changes meanwhile is seen the next time
+            if token == self._settings_token:
+                return
+            stored, before = await self.read(self.store.read_settings), self.settings
+            self.settings = replace(stored, **{name: getattr(before, name) for name in OF_THE_START})
+            self._unapplied |= {name for name in NAMES if getattr(before, name) != getattr(self.settings, name)}
+            await self._configure_suggester()
+            if self._unapplied - UNSHOWN:
+                await self._apply_settings(self._unapplied)
+            self._unapplied, self._settings_token = set(), token  # last: after a failure it is tried again
+
+    async def _apply_settings(self, changed: Collection[str]) -> None:
+        settings = self.settings
         self.schedule.audit_share = settings.audit_share
         self.schedule.set_overlap(settings.overlap_share, settings.answers_per_item)
-        if {"assign_by", "assigned_to"} & set(changes):
+        if not {"assign_by", "assigned_to"}.isdisjoint(changed):
             self.schedule.set_assignment(await self.read(self.store.assignment))
-            for annotator_with_queue in list(self.queues):
-                await self.lending.release_waiting(annotator_with_queue)
-        audit = await self.read(self.store.audit)
-        self.schedule.set_audit([item for item in self.schedule.ids if item in audit])
-        await self._configure_suggester()
+            for annotator in list(self.queues):
+                await self.lending.release_waiting(annotator)
+        await self._read_audit()
         self.settings_version += 1
-        if {"train_on_suggested", "audit_share"} & set(changes):
+        if not {"train_on_suggested", "audit_share"}.isdisjoint(changed):
             self.changes += 1
             self.learn()
+
+    async def _read_audit(self) -> None:
+        audit = await self.read(self.store.audit)
+        self.schedule.set_audit([item for item in self.schedule.ids if item in audit])
 
     async def _configure_suggester(self) -> None:
         """Let suggestions follow settings and classes, one change after the other: the last one counts."""
@@ -283,6 +309,7 @@ class Engine:
         """Run a function that changes a class in the store, and read the classes again."""
         await self.writer.run(write)
         await self._catch_up()
+        await self._follow_settings()  # words to highlight name their classes
 
     # -- the model ---------------------------------------------------------------------------------------------------
 
@@ -339,6 +366,7 @@ class Engine:
             await asyncio.sleep(TICK)
             try:
                 await self._catch_up()
+                await self._follow_settings()
             except BempsError as error:  # a database that is away, a disk that is full: the next tick tries again
                 LOG.warning("%s", error)
 

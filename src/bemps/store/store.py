@@ -132,6 +132,7 @@ class Store:
         return self._settings.values()
 
     read_settings = borrowed("_settings", StoredSettings.read)
+    settings_token = borrowed("_settings", StoredSettings.token)
     set = borrowed("_settings", StoredSettings.set)
     set_all = borrowed("_settings", StoredSettings.set_all)
 

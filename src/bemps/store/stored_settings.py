@@ -1,6 +1,7 @@
 """Settings as a project's file holds them: JSON by name, checked when it is written and when it is read."""
 
 import json
+import uuid
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -12,7 +13,9 @@ from bemps.store import validation
 from bemps.store.project_settings import ProjectSettings, check_setting
 from bemps.store.sql.database import Database
 from bemps.store.sql.database_errors import damaged
-from bemps.store.sql.sql_tables import SETTINGS
+from bemps.store.sql.sql_tables import PROJECT, SETTINGS
+
+TOKEN = "settings"  # the row of the table `project` that changes with them
 
 
 class StoredSettings:
@@ -29,6 +32,12 @@ class StoredSettings:
     def read(self) -> ProjectSettings:
         """Return all settings, typed, with defaults for those that are not set."""
         return ProjectSettings.from_json(self.values())
+
+    def token(self) -> str:
+        """Return a text that is another one after every change of the settings, by whatever process."""
+        with self._database.reading() as connection:
+            query = select(PROJECT.c.value).where(PROJECT.c.name == TOKEN)
+            return connection.execute(query).scalar_one_or_none() or ""
 
     def set(self, name: str, value: Any) -> None:
         """Write a setting: anything that JSON can write."""
@@ -85,6 +94,8 @@ def _rows(values: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _write(connection: Connection, rows: list[dict[str, str]]) -> None:
-    """Rows replace those of the same names."""
+    """Rows replace those of the same names, and the token of the settings changes."""
     connection.execute(delete(SETTINGS).where(SETTINGS.c.name.in_([row["name"] for row in rows])))
     connection.execute(insert(SETTINGS), rows)
+    connection.execute(delete(PROJECT).where(PROJECT.c.name == TOKEN))
+    connection.execute(insert(PROJECT), {"name": TOKEN, "value": uuid.uuid4().hex})

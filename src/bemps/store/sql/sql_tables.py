@@ -1,6 +1,6 @@
 """The tables of a project, the same on SQLite and PostgreSQL.
 
-project   what this is and which version of the tables
+project   what this is, which version of the tables, and a token of the settings
 settings  values by name, as JSON
 items     what is to be labelled; only ever added to
 events    the log; only ever added to, which triggers enforce
