@@ -21,7 +21,10 @@ def numpy_array(value: ArrayLike, what: str) -> Array:
         raise InputError(what, expected="an array without gaps", got="a masked array with masked entries", fix=fix)
     try:
         return np.asarray(value)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RuntimeError) as error:
+        if hasattr(value, "detach"):  # a tensor with gradients, on a GPU, or of a type that NumPy does not have
+            fix = f"Pass {what}.detach().float().cpu().numpy()."
+            raise InputError(what, expected="an array of real numbers", got=str(error)[:120], fix=fix) from error
         got, fix = str(error).partition(". The detected")[0][:120], "Give every row as many numbers."
         raise InputError(what, expected="an array of real numbers", got=got, fix=fix) from error
 
@@ -68,12 +71,13 @@ def probabilities(value: ArrayLike, what: str = "probs") -> Float[Array, "E N K"
             what,
             expected="an array (E, N, K): members, items, classes",
             got=_shape(array),
-            fix=f"For a single model add the member axis, probs[None], and use {_single_strategies()}.",
+            fix=f"For a single model add the member axis, probs[None], and use {_single_strategies()}."
+            if array.ndim == 2
+            else "Bring the axes into this order.",
         )
     if array.size == 0:
-        raise InputError(
-            what, expected="at least one member, item and class", got=_shape(array), fix="The pool is empty."
-        )
+        empty = ("There are no members.", "The pool is empty.", "There are no classes.")[array.shape.index(0)]
+        raise InputError(what, expected="at least one member, item and class", got=_shape(array), fix=empty)
     sums = array @ np.ones(array.shape[2], array.dtype)  # a NaN or an infinity anywhere shows in its row's sum
     if not np.isfinite(sums).all():
         _refuse_non_finite(array, what)

@@ -85,6 +85,11 @@ def parameter(name: str, value: str = "") -> str:
     return f"--{name} {value if value == '...' else shlex.quote(value)}" if value else f"--{name}"
 
 
+def file_or_array(name: str) -> str:
+    """An array that is missing, in the words of the interface in use: `features=...`, or `--features FILE`."""
+    return f"{name}=..." if COMMAND_OPTIONS.get() is None else f"--{name.replace('_', '-')} FILE"
+
+
 def hint(words: str, name: str, value: str = "") -> str:
     """A sentence about a parameter, in the words of the interface in use.
 

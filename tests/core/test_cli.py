@@ -296,3 +296,12 @@ def test_select_refuses_one_member_where_members_are_compared(tmp_path):
     assert result.exit_code == 2
     assert "two members or more" in " ".join(result.output.split())
     assert run(app, ["select", str(tmp_path / "one.npy"), "-n", "5"]).exit_code == 0
+
+
+def test_select_speaks_of_its_own_options(tmp_path):
+    np.save(tmp_path / "p.npy", np.random.default_rng(0).dirichlet(np.ones(3), size=(4, 5)))
+    (tmp_path / "done.txt").write_text("\n".join(map(str, range(5))))
+    missing = run(app, ["select", str(tmp_path / "p.npy"), "-n", "2", "--strategy", "badge"])
+    assert "Pass --features FILE, or choose another strategy" in missing.output
+    done = run(app, ["select", str(tmp_path / "p.npy"), "-n", "1", "--labelled", str(tmp_path / "done.txt")])
+    assert "--labelled: expected an item without a label; got labels of all 5" in done.output

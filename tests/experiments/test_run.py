@@ -214,6 +214,14 @@ def test_mistakes_are_refused_before_anything_is_written(tmp_path, settings, mes
     assert not (tmp_path / "run" / "config.json").exists()
 
 
+def test_labels_of_one_class_are_refused_before_anything_is_written(tmp_path):
+    rows = [f"text number {i},a" for i in range(200)]
+    (tmp_path / "one.csv").write_text("\n".join(["body,topic", *rows]))
+    with pytest.raises(InputError, match=r"dataset one\.csv: expected labels of at least two classes; got a\."):
+        play(tmp_path / "run", dataset=str(tmp_path / "one.csv"), text="body", label="topic", model="logistic")
+    assert not (tmp_path / "run" / "config.json").exists()
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_failed_cell_stops_no_other(tmp_path, jobs):
     plugin = tmp_path / "bad.py"

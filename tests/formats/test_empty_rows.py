@@ -82,5 +82,12 @@ def test_the_command_says_what_becomes_of_empty_rows(project, tmp_path):
     assert "The empty rows stand in the predictions without a class" in output
 
 
+def test_the_command_says_that_other_tools_get_no_empty_rows(project, tmp_path):
+    arguments = ("--text", "body", "--format", "label-studio", "--out", tmp_path / "tasks.json")
+    output = predict(tmp_path / "t.bemps", tmp_path / "t.csv", *arguments)
+    assert "The empty rows are left out" in output
+    assert len(json.loads((tmp_path / "tasks.json").read_text(encoding="utf-8"))) == 3
+
+
 def test_labels_are_counted_as_on_the_page_where_copies_do_not_count(project, tmp_path):
     assert "Learnt from 2 labels" in predict(tmp_path / "t.bemps", "--out", tmp_path / "out.csv")

@@ -153,3 +153,33 @@ def test_an_empty_name_is_no_missing_label(argument, words):
         ActiveLearner(SpectralLaplace(), VECTORS[:2], **{argument: ["", "b"]})
     with pytest.raises(InputError, match=r"label of 0: .*Leave the item out"):
         _digits_learner().tell({"0": " "})
+
+
+@pytest.mark.parametrize(
+    ("probs", "message"),
+    [
+        (PROBS[:0], r"got shape \(0, 200, 3\)\. There are no members\.$"),
+        (PROBS[:, :0], r"got shape \(4, 0, 3\)\. The pool is empty\.$"),
+        (PROBS[:, :, :0], r"got shape \(4, 200, 0\)\. There are no classes\.$"),
+        (PROBS[None], r"got shape \(1, 4, 200, 3\)\. Bring the axes into this order\.$"),
+        (PROBS[0], r"probs\[None\]"),
+    ],
+)
+def test_a_wrong_shape_is_named_for_what_it_is(probs, message):
+    with pytest.raises(InputError, match=message):
+        bemps.select(probs, 2)
+
+
+def test_tensors_that_numpy_cannot_read_say_how_to_convert_them():
+    torch = pytest.importorskip("torch")
+    trained = torch.tensor(PROBS, requires_grad=True)
+    assert list(bemps.select(trained.detach(), 3).indices) == list(bemps.select(PROBS, 3).indices)
+    for tensor in (trained, torch.tensor(PROBS).bfloat16()):
+        with pytest.raises(InputError, match=r"probs: .*Pass probs\.detach\(\)\.float\(\)\.cpu\(\)\.numpy\(\)"):
+            bemps.select(tensor, 3)
+
+
+@pytest.mark.parametrize("path", ["/", "n" * 300])
+def test_a_folder_that_cannot_be_is_refused_in_a_sentence(tmp_path, path):
+    with pytest.raises(InputError, match=r"Check path and rights|the path of a folder"):
+        ActiveLearner(SpectralLaplace(), VECTORS[:10]).save(tmp_path / path)

@@ -76,6 +76,15 @@ def test_predict_by_project_and_by_saved_model(project, tmp_path, model, words):
     assert [row["label"] for row in a] == ["wish", "bug"] * 15
 
 
+def test_predict_reads_a_file_with_semicolons_in_another_encoding(project, tmp_path):
+    (tmp_path / "new.csv").write_bytes("body;nr\ncrash é;1\n".encode("cp1252"))
+    arguments = ("predict", project, tmp_path / "new.csv", "--text", "body", "--encoding", "cp1252")
+    assert "pass --delimiter ';'" in run(*arguments).output
+    done = run(*arguments, "--delimiter", ";", "--out", tmp_path / "p.csv")
+    assert done.exit_code == 0, done.output
+    assert [(row["body"], row["nr"]) for row in table(tmp_path / "p.csv")] == [("crash é", "1")]
+
+
 def test_predict_says_what_becomes_of_audit_labels_and_learns_from_them_when_asked(project, tmp_path):
     assert "Learnt from 12 labels\n" in run("predict", project, "--out", tmp_path / "a.csv").output
     with open_store(project) as store:

@@ -117,6 +117,17 @@ def test_known_winners_are_in_the_tables(whole):
     assert re.search(r"coremse needs \d+ labels for the weighted F1", "".join(reader.words))
 
 
+@pytest.mark.parametrize("metric", METRIC_ORDER[:5])
+def test_better_than_random_is_positive_whichever_way_a_measure_points(whole, metric):
+    summary = {found["strategy"]: found for found in table(whole[0], f"summary-digits-logistic-b10-{metric}")}
+    sign = -1 if metric in {"brier", "log_loss", "ece"} else 1
+    for name in ("coremse", "margin"):
+        apart = float(summary[name]["area"]) - float(summary["random"]["area"])
+        assert float(summary[name]["better_than_random_by"]) == pytest.approx(sign * apart)
+    assert "better_by" in table(whole[0], f"paired-{metric}-batches-of-10")[0]
+    assert "area − random" not in whole[1].read_text(encoding="utf-8")
+
+
 def test_curves_in_the_csv_are_the_means(whole):
     folder = whole[0]
     rows = [r for r in table(folder, "rounds-digits-logistic-b10-accuracy") if r["strategy"] == "random"]

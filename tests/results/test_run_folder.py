@@ -102,3 +102,11 @@ def test_costs_are_means_over_rounds_and_seeds():
     assert cost.query_seconds == pytest.approx(2 / 3)
     del columns["peak_memory_mb"]
     assert np.isnan(costs(columns)[Setting("digits", "logistic", 10)]["coremse"].peak_memory_mb)
+
+
+def test_a_path_that_exists_is_not_offered_to_a_new_run(tmp_path):
+    (tmp_path / "a.csv").write_text("x")
+    with pytest.raises(InputError, match=r"got a file\..*--out NEW_FOLDER"):
+        read_run(tmp_path / "a.csv")
+    with pytest.raises(InputError, match=r"no results\.parquet in it.*--out NEW_FOLDER"):
+        read_run(tmp_path)

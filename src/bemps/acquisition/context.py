@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from bemps.errors import InputError
+from bemps.errors import InputError, file_or_array
 from bemps.types import Array
 
 ESTIMATION_SIZE = 1_000  # items of an estimation pool, unless it is free to take all
@@ -95,7 +95,7 @@ class Context:
                 name,
                 expected=f"{_HINTS[name]}, which this strategy needs",
                 got="nothing",
-                fix=f"Pass {name}=... or choose another strategy.",
+                fix=f"Pass {file_or_array(name)}, or choose another strategy.",
             )
         return value
 

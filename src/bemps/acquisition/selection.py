@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from bemps import checks
 from bemps.acquisition.context import Context
 from bemps.acquisition.strategy_registry import Strategy, run_strategy
-from bemps.errors import InputError
+from bemps.errors import InputError, file_or_array
 from bemps.types import Array, Seed, Selection
 
 AUTO = "auto"
@@ -189,7 +189,7 @@ def _like(value: ArrayLike | None, name: str, candidates: Array | None, kind: st
             name,
             expected=f"{kind} of the candidates beside it",
             got="none",
-            fix=f"Pass {kind}=..., or leave {name} out.",
+            fix=f"Pass {file_or_array(kind)}, or leave {name} out.",
         )
     return checks.matrix(value, name, columns=candidates.shape[1])
 

@@ -28,6 +28,8 @@ def predict(
     out: Annotated[Path, typer.Option(help="the file of the predictions")] = Path("predictions.csv"),
     text: Annotated[list[str] | None, typer.Option(help="column of the texts (repeatable: joined)")] = None,
     id_: Annotated[str | None, typer.Option("--id", help="column of ids; else content hashes")] = None,
+    encoding: Annotated[str | None, typer.Option(help="encoding of FILE, if not UTF-8")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="separator of FILE, if not a comma")] = None,
     format_: Annotated[
         str | None, typer.Option("--format", help="format, as in `bemps export`; else by the name of the file")
     ] = None,
@@ -49,7 +51,7 @@ def predict(
     """
     console = Console(soft_wrap=True)
     with print_errors(predict):
-        new = None if file is None else NewItems(file, text, id_)
+        new = None if file is None else NewItems(file, text, id_, encoding, delimiter)
         if Path(model).is_dir():
             _refuse_audit(audit)
             _by_saved(console, model, new, _output(out, format_, force, [Path(model), file]))
@@ -70,13 +72,17 @@ class NewItems:
         The columns of the texts. None if the user named none.
     id : str or None
         The column of the ids. None if the user named none.
+    encoding, delimiter : str or None
+        How the file is written. None if the user did not say.
     """
 
     file: Path
     text: list[str] | None
     id: str | None
+    encoding: str | None
+    delimiter: str | None
 
-    def read(self, console: Console) -> "tuple[list[Item], tuple[Column, ...]]":
+    def read(self, console: Console, output: "Output") -> "tuple[list[Item], tuple[Column, ...]]":
         """The items of the file, each with its row, and the columns of the file."""
         from bemps.data import read
         from bemps.formats.entries import items_of
@@ -86,15 +92,21 @@ class NewItems:
         if self.file.is_dir():
             fix = "Put new images into the folder of the project, open it with bemps label, and predict without FILE."
             raise InputError(str(self.file), expected="a file with texts", got="a folder", fix=fix)
-        table = read(self.file, text=self.text, id=self.id)
+        table = read(self.file, text=self.text, id=self.id, encoding=self.encoding, delimiter=self.delimiter)
         if not isinstance(table.items, list):
             fix = "Name the column with --text."
             raise InputError(str(self.file), expected="a file with texts", got=table.kind, fix=fix)
         console.print(f"{self.file}: {table.findings}", highlight=False, markup=False)
         if table.empty:
-            console.print("The empty rows stand in the predictions without a class", highlight=False, markup=False)
+            console.print(_becomes_of_empty_rows(output), highlight=False, markup=False)
         items = insert_empty_rows(items_of(table, table.items), noted_empty_rows(table))
         return list(items), tuple(columns_of_table(table, table.items))
+
+
+def _becomes_of_empty_rows(output: "Output") -> str:
+    if output.format.rows is None:
+        return "The empty rows are left out: other tools would ask about them"
+    return "The empty rows stand in the predictions without a class"
 
 
 def _output(out: Path, format_: str | None, force: bool, inputs: "Sequence[Path | None]") -> "Output":
@@ -117,7 +129,9 @@ def _by_project(
         output = output_beside(project_files(project.store))
         model_choice = project.model()
         description = export_info(project.store, model=f"bemps {model_choice.name}")
-        items, columns = (rows_of_project(project.store), description.columns) if new is None else new.read(console)
+        items, columns = (
+            (rows_of_project(project.store), description.columns) if new is None else new.read(console, output)
+        )
         console.print(f"Model: {model_choice.words}", highlight=False, markup=False)
         console.print(_learnt_from(project, audit), highlight=False, markup=False)
         if project.is_fine_tuned(audit):
@@ -159,7 +173,7 @@ def _by_saved(console: Console, model: str, new: NewItems | None, output: "Outpu
     if new is None:
         fix = f"For example: bemps predict {model} new.csv --text body"
         raise InputError("file", expected="a file with new items", got="none", fix=fix)
-    items, columns = new.read(console)
+    items, columns = new.read(console, output)
     learner = ActiveLearner.load(model)
     description = ExportInfo(title=Path(model).name, classes=learner.classes, model="bemps", columns=columns)
     labels = learner.labels

@@ -97,6 +97,9 @@ def read_pool(
     if labelled is None or size is None:
         return Pool(arrays, np.arange(size or 0), names)
     free = _unlabelled(read_ids(labelled, "--labelled"), names, size)
+    if not len(free):
+        expected, fix = "an item without a label", "There is nothing more to label."
+        raise InputError("--labelled", expected=expected, got=f"labels of all {size:,}", fix=fix)
     return Pool(_taken(arrays, free, size), free, names)
 
 

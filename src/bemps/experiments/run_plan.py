@@ -89,7 +89,7 @@ def plan_run(config: Config, grid: list[Cell], folder: Path, data_dir: str | Non
     Raises
     ------
     InputError
-        A dataset is too small, or a strategy needs what a model or a dataset does not have.
+        A dataset is too small or has one class, or a strategy needs what a model or a dataset does not have.
     """
     datasets = _datasets(config, data_dir, watcher)
     _refuse_unmet_needs(config, datasets)
@@ -102,6 +102,7 @@ def _datasets(config: Config, data_dir: str | None, watcher: Watcher) -> dict[st
     datasets = {}
     for number, source in enumerate(config.datasets):
         dataset = dataset_sources.load(source, data_dir=data_dir, max_pool=config.max_pool, max_test=config.max_test)
+        _refuse_one_class(dataset)
         _refuse_small(config, dataset)
         watcher.note(str(dataset))
         datasets[source.name] = dataset
@@ -111,6 +112,12 @@ def _datasets(config: Config, data_dir: str | None, watcher: Watcher) -> dict[st
 
 def _initial(config: Config, dataset: Dataset) -> int:
     return config.initial or (TEXT_LABELS if dataset.kind == "text" else OTHER_LABELS)
+
+
+def _refuse_one_class(dataset: Dataset) -> None:
+    if len(dataset.classes) < 2:
+        got, fix = ", ".join(dataset.classes), "Is --label the right column?"
+        raise InputError(f"dataset {dataset.name}", expected="labels of at least two classes", got=got, fix=fix)
 
 
 def _refuse_small(config: Config, dataset: Dataset) -> None:

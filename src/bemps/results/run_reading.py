@@ -86,7 +86,7 @@ def read_run(path: str | os.PathLike[str]) -> RunFolder:
     """
     folder = Path(path)
     if not folder.is_dir():
-        raise _unusable(folder, "no such folder")
+        raise _unusable(folder, "a file" if folder.exists() else "no such folder")
     if not (folder / "results.parquet").is_file():
         raise _unusable(folder, "no results.parquet in it")
     rows = read_columns(folder / "results.parquet", (*KEYS, "round", "labels"))
@@ -165,12 +165,9 @@ def _refuse_twice(folder: Path, rows: Columns, axes: tuple[str, ...]) -> None:
 
 
 def _unusable(folder: Path, got: str) -> InputError:
-    return InputError(
-        str(folder),
-        expected="a folder with the results of a run",
-        got=got,
-        fix=f"Make one: bemps run --dataset digits --strategies coremse,margin,random --out {folder}",
-    )
+    new = "NEW_FOLDER" if folder.exists() else folder
+    fix = f"Make one: bemps run --dataset digits --strategies coremse,margin,random --out {new}"
+    return InputError(str(folder), expected="a folder with the results of a run", got=got, fix=fix)
 
 
 def _config(path: Path) -> dict[str, Any]:

@@ -57,25 +57,27 @@ def save(learner: "ActiveLearner", path: str | PathLike[str], *, force: bool, wi
     items = _encoded("items", state.pop("items"))
     _encoded("labels and settings", state)
     known = learner.saved_as[1] if learner.saved_as and learner.saved_as[0] == target else None
-    if known is None and not target.exists():
-        files.check_output(target, option="path", folder=learner_folder.KIND)  # before a lock is made beside it
     try:
+        if known is None and not target.exists():
+            files.check_output(target, option="path", folder=learner_folder.KIND)  # before a lock is made beside it
         with learner_folder.locked(target):
             learner_folder.check_target(target, known, force)
             with files.written_whole(target, "learner") as draft:
                 _write(draft, state, items, writer.arrays)
             learner.saved_as = target, str(learner_folder.folder_token(target))
-    except OSError as error:  # of the lock
+    except OSError as error:  # of the name or the lock
         got = error.strerror or str(error)
         raise InputError(str(path), expected="a folder to write to", got=got, fix="Check path and rights.") from error
 
 
 def _folder(path: Any) -> Path:
     try:
-        return Path(path).resolve()
+        folder = Path(path).resolve()
+        folder.with_name("lock")  # the root has no name, and no place beside it
     except (TypeError, ValueError, OSError) as error:
         fix = "For example 'tickets.learner'."
         raise InputError("path", expected="the path of a folder", got=repr(path)[:80], fix=fix) from error
+    return folder
 
 
 def _encoded(what: str, value: Any) -> bytes:

@@ -76,7 +76,7 @@ def _tests(tests: list[PairTest], what: str) -> Table:
         )
         for test in tests
     )
-    names = ("first", "second", "difference", "low", "high", "p", "p_holm", "seeds", "settings")
+    names = ("first", "second", "better_by", "low", "high", "p", "p_holm", "seeds", "settings")
     raw = tuple((t.first, t.second, t.difference, t.low, t.high, t.p, t.corrected, t.seeds, t.settings) for t in tests)
     return Table((f"better by, {what}", "area", "95 % interval", "p", "p (Holm)", "seeds"), rows, names, raw)
 

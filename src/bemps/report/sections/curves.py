@@ -197,9 +197,10 @@ def _summary(run: RunFolder, setting: Setting, metric: str, saved: dict[str, Sav
         raw.append((name, len(curve.seeds), float(mean), float(low), float(high), float(final.mean()), *numbers,
                     *(test or (None, None))))  # fmt: skip
     columns = ("strategy", "seeds", "area", "at the end", f"labels to {goal:.3f}", "saved", "interval",
-               "area − random’s", "p (Holm)")  # fmt: skip
+               "better than random by", "p (Holm)")  # fmt: skip
     raw_columns = ("strategy", "seeds", "area", "area_low", "area_high", "final", "goal", "labels_needed",
-                   "labels_random", "saving", "saving_low", "saving_high", "area_minus_random", "p_holm")  # fmt: skip
+                   "labels_random", "saving", "saving_low", "saving_high", "better_than_random_by",
+                   "p_holm")  # fmt: skip
     order = sorted(range(len(rows)), key=lambda i: -METRICS[metric].better * raw[i][2])
     return Table(columns, tuple(rows[i] for i in order), raw_columns, tuple(raw[i] for i in order))
 
