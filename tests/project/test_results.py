@@ -16,6 +16,8 @@ from bemps.project import Project
 from bemps.project.array_predictor import Model
 from bemps.project.confusion import class_qualities, confusion_counts
 from bemps.project.model_arrays import write_arrays
+from bemps.project.report.project_report import percent
+from bemps.project.report.report_content import report_content
 from bemps.store import Item, open_store
 
 CLASSES = ("sea <b>", "hill")
@@ -159,6 +161,37 @@ def test_the_report_is_one_file_that_says_it_all(store, tmp_path):
     assert "1 was skipped" in page.text
     assert "Share right, by labels" in page.text
     assert "tfidf" in page.text
+
+
+def report_of(store, path):
+    Project(store).export(path, "report", force=True)
+    return Parts(path.read_text(encoding="utf-8")).text
+
+
+def test_the_report_tells_its_two_figures_of_the_accuracy_apart(store, tmp_path):
+    page = report_of(store, tmp_path / "report.html")
+    right = round(Project(store).audit_report().accuracy.value * 30)
+    assert f"it gets {right} of them right ({percent(right / 30)})." in page
+    assert "The first figure also weighs what the model gets wrong among the other labels." in page
+
+
+def test_a_decision_is_no_label_of_who_decided(store, tmp_path):
+    for row in (1, 2):
+        store.adjudicate(f"i{row}", CLASSES[row % 2], "cem")
+    page = report_of(store, tmp_path / "report.html")
+    assert "ann 66 ben 34 cem 10" in page
+    assert "Disagreements decided: 2 by cem." in page
+
+
+def test_labels_given_at_once_do_not_narrow_the_accuracy_of_a_report(store, tmp_path):
+    """As on the page: items of a list are alike."""
+    for first in (30, 31):
+        store.label_list(
+            "ann", [f"i{row}" for row in range(first, 100, 2)], CLASSES[1 - first % 2], request=f"list-{first}"
+        )
+    quality = report_content(Project(store)).quality
+    assert quality.accuracy == quality.audit.accuracy
+    assert "The first figure also weighs" not in report_of(store, tmp_path / "report.html")
 
 
 def test_a_report_without_enough_audit_items_says_so(tmp_path):

@@ -25,14 +25,14 @@ from bemps.report.html_tables import Table
 from bemps.report.style import COLOURS, Style
 from bemps.report.svg.svg_figure import draw
 from bemps.store import SOURCE, Answer
-from bemps.store.events import SKIP, SUGGESTED, UNSURE
+from bemps.store.events import ADJUDICATE, LABEL, SKIP, SUGGESTED, UNSURE
 
 SIGNATURE = "<footer>Written by bemps {version} on {date}.</footer>"
 LAYOUT = """
 main, header, footer { max-width: 60rem } .cards { display: flex; flex-wrap: wrap; gap: 1rem; margin: 1rem 0 }
 .cards div { background: var(--card); border-radius: .6rem; padding: .7rem 1.1rem; flex: 1 1 11rem }
 .cards b { display: block; font-size: 1.5rem; line-height: 1.3 } figure { margin-top: 1rem; --wide: 42rem; --least: 0 }
-.made td { text-align: left; white-space: normal }
+.made td, .made th { text-align: left; white-space: normal }
 td.hit { background: color-mix(in srgb, var(--link) 16%, transparent) } td.miss { font-weight: 700 }
 """
 
@@ -139,9 +139,10 @@ def report_page(content: ReportContent) -> str:
 def _summary(content: ReportContent) -> str:
     labels = _labels(content)
     people = {answer.annotator for answer in content.answers if answer.annotator != SOURCE}
-    cards = {"labelled": f"{len(labels):,} of {content.items:,}", "people": f"{len(people):,}"}
+    who = "person" if len(people) == 1 else "people"
+    cards = {"labelled": f"{len(labels):,} of {content.items:,}", who: f"{len(people):,}"}
     if isinstance(content.quality, Quality):
-        cards["right, of items drawn at random"] = percent(content.quality.accuracy.value)
+        cards["of the items the model is right on, about"] = percent(content.quality.accuracy.value)
     boxes = "".join(f"<div><b>{escape(value)}</b>{escape(name)}</div>" for name, value in cards.items())
     return f'<div class="cards">{boxes}</div>'
 
@@ -152,11 +153,14 @@ def _good(content: ReportContent) -> str:
         return _section("How good is it?", _words(quality))
     audit = quality.audit
     words = (
-        f"The model is right on {percent(quality.accuracy.value)} of such items (95 % interval "
+        f"The model is right on about {percent(quality.accuracy.value)} of the items (95 % interval "
         f"{percent(quality.accuracy.low)} to {percent(quality.accuracy.high)}). "
-        f"This was measured on {audit.size:,} items that were drawn at random before anything was labelled. The model "
-        f"never learnt from them, and it gets {round(audit.accuracy.value * audit.size):,} of them right."
+        f"It was measured on {audit.size:,} items that were drawn at random before anything was labelled. The model "
+        f"never learnt from them, and it gets {round(audit.accuracy.value * audit.size):,} of them right "
+        f"({percent(audit.accuracy.value)})."
     )
+    if quality.accuracy != audit.accuracy:
+        words += " The first figure also weighs what the model gets wrong among the other labels."
     parts = [_words(words), _class_table(class_qualities(audit.confusion, content.classes)), _confusion(content, audit)]
     return _section("How good is it?", *parts, _curve(quality.curve))
 
@@ -234,10 +238,13 @@ def _labelled(content: ReportContent) -> str:
 
 
 def _people(content: ReportContent) -> str:
-    counts = Counter(answer.annotator for answer in content.answers if answer.label is not None)
+    counts = Counter(answer.annotator for answer in content.answers if answer.kind == LABEL)
+    decided = Counter(answer.annotator for answer in content.answers if answer.kind == ADJUDICATE)
     rows = tuple((_person(name), f"{count:,}") for name, count in counts.most_common())
     times = sorted(answer.time for answer in content.answers)
     when = f"Between {times[0]:%Y-%m-%d %H:%M} and {times[-1]:%Y-%m-%d %H:%M} (UTC)." if times else "Nobody yet."
+    if decided:
+        when += f" Disagreements decided: {', '.join(f'{count:,} by {name}' for name, count in decided.most_common())}."
     return f"<h3>By whom</h3>{_words(when)}{Table(('Person', 'Labels'), rows).html()}"
 
 

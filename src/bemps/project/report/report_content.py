@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bemps.errors import BempsError
 from bemps.learner.cross_validation import cross_validate
 from bemps.metrics import Share
@@ -10,6 +12,7 @@ from bemps.project.accuracy import FEWEST_AUDITED, FEWEST_LABELS, accuracy_from,
 from bemps.project.audit import AuditReport
 from bemps.project.history import History
 from bemps.project.report.project_report import Pair, Quality, ReportContent, percent, too_few
+from bemps.store.events import LISTED
 from bemps.store.project_settings import ProjectSettings
 
 if TYPE_CHECKING:
@@ -60,9 +63,11 @@ def _truth(project: "Project") -> dict[str, int]:
 
 
 def _accuracy(project: "Project", audit: AuditReport) -> Share:
-    """As the page has it: the audit, and what the model gets wrong among the other labels."""
-    learner = project.current_learner()
+    """As the page has it: the audit, and what the model gets wrong among the other labels but those given at once."""
+    learner, answers = project.current_learner(), project.store.current()
     rows, codes = learner.pool.labelled()
+    single = np.array([answers[learner.pool.ids[row]].method != LISTED for row in rows], dtype=bool)
+    rows, codes = rows[single], codes[single]
     if len(rows) < FEWEST_LABELS:
         return audit.accuracy
     spare = project.model().on_contents()
