@@ -18,6 +18,8 @@ from bemps.project import Project
 from bemps.project.array_predictor import Model
 from bemps.project.confusion import class_qualities, confusion_counts
 from bemps.project.model_arrays import write_arrays
+from bemps.project.report.project_report import percent
+from bemps.project.report.report_content import report_content
 from bemps.store import Item, open_store
 
 CLASSES = ("sea <b>", "hill")

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from browsing import Visitor, browser_of
-from serving import CLASSES, Server, free_port, write_tickets
+from serving import CLASSES, Here, Server, free_port, tickets, write_tickets
 
 from bemps.store import open_store
 
@@ -145,6 +145,20 @@ def test_two_browsers_never_see_the_same_item(server, browser):
         assert len(set(seen)) == 16
         ben.panel("team")
         ben.sees("#panel", "ann")
+
+
+def test_who_waits_for_the_last_items_of_others_is_told_so(folder, browser):
+    write_tickets(folder / "tickets.csv", tickets(6))
+    with Here(folder, audit=0.0) as server, server.person("ann") as ann:
+        held = [item["id"] for item in ann.next(3)]
+        with Visitor(browser, server.base, "ben") as ben:
+            for _ in range(2):
+                ben.label("1")
+            ben.press("1")
+            ben.sees("#content", "The last 3 items are in the hands of other people. What they leave comes to you.")
+            for item in held:
+                ann.answer(item, "bug").raise_for_status()
+            ben.sees("#content", "Everything is answered.")
 
 
 def test_skip_unsure_note_browse_and_change_an_old_label(server, browser):

@@ -164,6 +164,8 @@ def test_the_model_can_leave_accepted_suggestions_out(guessed):
         typed = {item["id"] for item in answer_all(ann, 6)}
         ann.post("settings", values={"train_on_suggested": "no"}).raise_for_status()
         assert server.engine.settings.train_on_suggested is False
+        words = " ".join(ann.panel("progress").split())
+        assert "; the model learns from 6, 6 accepted suggestions are left aside" in words
     with open_project(guessed / "tickets.bemps") as project:
         project.store.set("no_model", False)
         project.store.set("model", "tfidf")

@@ -48,6 +48,7 @@ def progress_of(
     audit = last.get("audit")
     return counts_of(engine, answers) | {
         "measuring": sum(answers[name].label is not None for name in engine.schedule.audit if name in answers),
+        "left_aside": sum(_is_left_aside(engine, answer) for answer in answers.values()),
         "speed": engine.queue_of(annotator).pace,
         "team_speed": sum(queue.pace for queue in engine.queues.values()),
         "people": sum(queue.pace > 0 for queue in engine.queues.values()),
@@ -68,6 +69,12 @@ def progress_of(
         "offered": [known.name for known in engine.class_view.visible],
         "search_size": SIZE,
     }
+
+
+def _is_left_aside(engine: Engine, answer: Answer) -> bool:
+    """Whether an answer has a label that the model would learn from, were it not an accepted suggestion."""
+    is_label = answer.label is not None and answer.item not in engine.schedule.reserved
+    return is_label and not engine.settings.learns_from(answer)
 
 
 def few_labels(answers: Mapping[str, Answer], names: Sequence[str]) -> list[str]:

@@ -67,6 +67,11 @@ class Lending:
         own = self.queue_of(annotator).out()
         return {item for item, n in holders.items() if item in own or not self.schedule.is_awaited(item, n)}
 
+    def held_by_others(self, annotator: str) -> int:
+        """Return how many items that this person could answer are in the hands of other people."""
+        others = {item for queue in self.queues.values() if queue.annotator != annotator for item in queue.out()}
+        return sum(self.schedule.is_open(item, annotator) for item in others)
+
     def speed(self) -> tuple[float, int]:
         """Return the answers per second of all people together, and how many people that are.
 

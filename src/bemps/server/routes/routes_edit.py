@@ -130,6 +130,7 @@ async def next_items(request: Wanted, annotator: Annotator, engine: TheEngine) -
         "items": await offered(items, engine, annotator),
         "left": engine.schedule.left_for(annotator),
         "others": engine.schedule.left,
+        "held": 0 if items else engine.lending.held_by_others(annotator),
     }
     return JSONResponse(answer | {"orders": engine.model_status.orders} | state_of(engine, annotator))
 

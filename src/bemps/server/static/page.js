@@ -218,9 +218,9 @@ function markWords() {
 }
 
 function waitingWords() {
-  return problems.fetch
-    ? "The items that were here are answered, and your answers are kept in this browser. More come when the server can be reached."
-    : "One moment, looking for the next item …";
+  if (problems.fetch) return "The items that were here are answered, and your answers are kept in this browser. More come when the server can be reached.";
+  if (!queue.held) return "One moment, looking for the next item …";
+  return `${queue.held === 1 ? "The last item is" : `The last ${queue.held} items are`} in the hands of other people. What they leave comes to you.`;
 }
 
 async function showEnd() {

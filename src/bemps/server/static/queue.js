@@ -9,7 +9,7 @@ export class Queue {
   // unsent: ids of items whose answers are on their way
   constructor({ unsent, show, trouble, fetched }) {
     this.gone = new Set(); // answered on this page: a reply that was on its way meanwhile may still name them
-    Object.assign(this, { unsent, show, trouble, fetched, current: null, ahead: [], filling: false, timer: 0, over: false });
+    Object.assign(this, { unsent, show, trouble, fetched, current: null, ahead: [], filling: false, timer: 0, over: false, held: 0 });
     Object.assign(this, { orders: null, stale: false, reordering: false }); // of the model: the last that was heard of, and whether the items are older
   }
 
@@ -85,6 +85,7 @@ export class Queue {
       again = this.stale || this.reordering || (this.ahead.length < AHEAD && found > 0);
       this.over = !reply.items.length && reply.left === 0;
       this.others = reply.others; // items that nobody has answered, also those of other people
+      this.held = reply.held; // items that this person could answer, and others have in hand
       this.fetched(reply);
     } catch (error) {
       this.trouble(error);
