@@ -7,8 +7,6 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from bemps.project.report.project_report import percent
-from bemps.project.report.report_content import report_content
 from encoder_weights import needs_weights
 
 from bemps.errors import InputError
