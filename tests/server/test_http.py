@@ -278,3 +278,32 @@ def test_an_answer_is_refused_while_the_file_is_away_and_taken_when_it_is_back(s
         assert "file is gone" in reply.json()["error"]
         path.with_name("away").rename(path)
         assert ann.answer(item, "bug", request="a" * 32).status_code == 200
+
+
+def newcomer(server):
+    return httpx.Client(base_url=server.base, timeout=60, trust_env=False)
+
+
+def test_a_name_that_somebody_has_is_taken_only_after_a_yes(server):
+    with server.person("Ann") as ann, newcomer(server) as other:
+        assert other.post("api/name", json={"name": "bob"}).json() == {"name": "bob"}
+        ann.answer(ann.next()[0]["id"], "bug").raise_for_status()
+        asked = other.post("api/name", json={"name": "ann"})
+        assert asked.json()["name"] == "Ann"
+        assert asked.json()["question"].startswith("Ann labels here right now. Is that you?")
+        assert "set-cookie" not in asked.headers
+        confirmed = other.post("api/name", json={"name": "Ann", "is_confirmed": True})
+        assert confirmed.json() == {"name": "Ann"}
+        assert "bemps_name" in confirmed.headers["set-cookie"]
+        assert other.post("api/name", json={"name": "Ann"}).json() == {"name": "Ann"}  # it is theirs now
+
+
+def test_a_name_of_an_earlier_day_is_asked_about_too(server):
+    first, second = server.store.ids()[:2]
+    server.store.answer("Ann", first, "label", "bug")
+    server.store.lease("eve", [second], 1, 60.0)  # at another server
+    with newcomer(server) as other:
+        question = other.post("api/name", json={"name": "Ann"}).json()["question"]
+        assert question.startswith("Ann has answered 1 item here. Is that you?")
+        assert "eve has items in hand here." in other.post("api/name", json={"name": "eve"}).json()["question"]
+        assert "question" not in other.post("api/name", json={"name": "Anna"}).json()

@@ -18,8 +18,10 @@ from bemps.server.model import job_worker, model_stages
 from bemps.server.model.background_job import BackgroundJob
 from bemps.server.model.job_worker import Clock, SlowMachine, run_job
 from bemps.server.model.messages import Activity, JobEnded, JobFailed, JobProgress, StartJob, State
-from bemps.server.model.model_stages import ModelStages, TrainerReady, in_minutes, is_due
+from bemps.server.model.model_stages import ModelStages, TrainerReady, is_due
+from bemps.server.model.model_status import ModelStatus
 from bemps.server.model.process_streams import work_slowly
+from bemps.server.model.time_left import TimeLeft, in_minutes
 from bemps.server.project_start import Source, Wishes, prepared
 from bemps.store import Said
 
@@ -96,7 +98,7 @@ def test_the_encoder_learns_again_when_the_labels_have_doubled(labels, learnt_fr
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(None, "a few minutes"), (20, "less than a minute"), (70, "about a minute"), (130, "about 2 minutes")],
+    [(20, "less than a minute"), (70, "about a minute"), (130, "about 2 minutes")],
 )
 def test_a_time_is_said_as_people_say_it(seconds, words):
     assert in_minutes(seconds) == words
@@ -159,7 +161,7 @@ def test_the_encoder_learns_in_the_background_and_takes_over(project, monkeypatc
     assert stages.learn(5).labels == 52  # the head follows meanwhile
     assert jobs.started == ["adapt"]
     stages.receive(JobProgress(100, 1000, 130.0))
-    assert said[-1] == Activity("it is learning the language of your texts, about 2 minutes")
+    assert said[-1] == Activity("it is learning the language of your texts: 10 %", 130.0)
     run_job(StartJob(where, "adapt"), inbox.put)
     settle(stages, inbox)
     assert "learnt from 52 of your labels (40 % of the weight)" in introduced(said).model
@@ -251,7 +253,7 @@ def test_the_speed_is_judged_by_what_is_done_and_what_is_left(monkeypatch):
     clock = Clock(said.append, longest=900)
     now[0] = 30.0
     clock.show(0.1)
-    assert (said[0].done, said[0].total, said[0].seconds) == (100, 1000, pytest.approx(270))
+    assert (said[0].done, said[0].total, said[0].seconds) == (100, 1000, None)
     now[0] = 30.5
     clock.show(0.11)
     assert len(said) == 1  # not more than every second
@@ -260,6 +262,58 @@ def test_the_speed_is_judged_by_what_is_done_and_what_is_left(monkeypatch):
     now[0] = 102.0
     with pytest.raises(SlowMachine, match="about 17 minutes"):
         clock.show(0.05)
+
+
+def told_left(*steps):
+    """The seconds that are told after each step: seconds that passed, and the share of the work."""
+    left = TimeLeft()
+    return [left.seconds(passed, share) for passed, share in steps]
+
+
+def test_the_time_that_is_left_follows_the_speed_that_was_measured():
+    even = [(10.0 * step, step / 20) for step in range(1, 21)]
+    assert told_left(*even) == [None, *(pytest.approx(200 - 10 * step) for step in range(2, 21))]
+
+
+def test_no_time_is_told_by_a_single_step_nor_at_the_beginning():
+    assert told_left((60.0, 0.3)) == [None]
+    assert told_left((1.0, 0.02), (2.0, 0.04), (5.0, 0.1)) == [None] * 3
+    assert told_left((20.0, 0.02), (40.0, 0.04)) == [None] * 2
+
+
+def test_no_time_is_told_while_the_machine_is_taken_away_and_a_true_one_when_the_speed_is_known_again():
+    quick = [(5.0 * step, step / 20) for step in range(1, 6)]  # 100 seconds in all
+    starved = [(25.0 + 100 * (step - 5), step / 20) for step in range(6, 21)]  # 100 seconds a step
+    told = told_left(*quick, *starved)
+    assert told[4] == pytest.approx(75)
+    assert told[5:7] == [None, None]
+    truth = [starved[-1][0] - passed for passed, _ in starved]
+    for seconds, left in zip(told[5:], truth, strict=True):
+        assert seconds is None or seconds == pytest.approx(left, rel=0.35)
+    assert told[-2] == pytest.approx(100)
+
+
+def test_the_header_counts_down_and_says_nothing_rather_than_a_stale_time(monkeypatch):
+    now = [1_000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    status = ModelStatus()
+    status.receive(State("ready", alive=True, model="bge"))
+
+    def words():
+        return status.as_json(0)["words"].split("; ")[-1]
+
+    status.receive(Activity("it is learning the language of your texts: 40 %", 130.0))
+    assert words() == "it is learning the language of your texts: 40 %, about 2 minutes more"
+    now[0] += 25.0
+    assert words() == "it is learning the language of your texts: 40 %, about 2 minutes more"
+    now[0] += 10.0  # no report for so long: the machine is busy with something else
+    assert words() == "it is learning the language of your texts: 40 %"
+    status.receive(Activity("it is learning the language of your texts: 98 %", 5.0))
+    assert words().endswith("98 %, less than a minute more")
+    now[0] += 6.0
+    assert words().endswith("98 %")
+    status.receive(Activity("it is learning the language of your texts: 99 %"))
+    assert words().endswith("99 %")
 
 
 def test_without_what_it_needs_the_encoder_stays_frozen_and_the_words_say_why(monkeypatch):

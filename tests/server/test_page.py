@@ -183,6 +183,51 @@ def test_a_stranger_is_asked_for_a_name(folder, browser):
         context.close()
 
 
+def test_a_second_ann_is_told_and_says_who_she_is(folder, browser):
+    with Here(folder) as server:
+        with server.person("Ann") as first:
+            first.answer(first.next()[0]["id"], "bug").raise_for_status()
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(server.base)
+        page.fill("#name", "ann")
+        page.keyboard.press("Enter")
+        page.locator("#question", has_text="Ann labels here right now. Is that you?").wait_for()
+        assert violations(page) == []
+        assert page.evaluate("document.activeElement.textContent") == "Yes, I am Ann"
+        page.click("text=Choose another name")
+        assert page.evaluate("document.activeElement.id") == "name"
+        page.keyboard.type("Anna")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#content[data-item]")
+        assert page.evaluate("JSON.parse(document.querySelector('#project').textContent).annotator") == "Anna"
+        page.click("text=Team")
+        page.fill("#my-name", "Ann")
+        page.keyboard.press("Enter")
+        page.locator("#panel .problem", has_text="choose Change again").first.wait_for()
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        page.wait_for_selector("#content[data-item]")
+        assert page.evaluate("JSON.parse(document.querySelector('#project').textContent).annotator") == "Ann"
+        context.close()
+
+
+def test_a_device_of_the_same_person_goes_on_under_her_name(folder, browser):
+    with Here(folder) as server:
+        server.store.answer("Ann", server.store.ids()[0], "label", "bug")
+        context = browser.new_context(viewport={"width": 380, "height": 700})
+        page = context.new_page()
+        page.goto(server.base)
+        page.fill("#name", "Ann")
+        page.keyboard.press("Enter")
+        page.locator("#same").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#content[data-item]")
+        assert [cookie["value"] for cookie in context.cookies() if cookie["name"].startswith("bemps_name")] == ["Ann"]
+        context.close()
+
+
 def test_no_class_of_the_page_has_two_methods_of_one_name():
     """The second would replace the first without a word."""
     for path in sorted(STATIC.glob("*.js")):

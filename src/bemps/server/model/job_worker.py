@@ -22,6 +22,7 @@ from bemps.project.adapted_model import Adaptation, adaptation_file
 from bemps.project.project_models import ProjectModel, cache_folder, project_model
 from bemps.server.model.messages import JOB_REQUESTS, JobEnded, JobProgress, Message, StartJob, decode
 from bemps.server.model.process_streams import Voice, own_output, start_listening, work_slowly
+from bemps.server.model.time_left import TimeLeft
 from bemps.server.model.window import ADAPTED_WINDOW, audit_order, window_of
 from bemps.store import Store, open_store
 from bemps.types import Array
@@ -52,7 +53,7 @@ class Clock:
     def __init__(self, report: Report, longest: float | None = None) -> None:
         self._report, self._longest = report, longest
         self._start, self._worked = time.monotonic(), time.process_time()
-        self._last = -EVERY
+        self._last, self._left = -EVERY, TimeLeft()
 
     def show(self, share: float) -> None:
         """Report the share of the work that is done."""
@@ -61,7 +62,7 @@ class Clock:
             return
         self._last = passed
         self._judge(share)
-        self._report(JobProgress(int(STEPS * share), STEPS, passed * (1 - share) / share if share > 0 else None))
+        self._report(JobProgress(int(STEPS * share), STEPS, self._left.seconds(passed, share)))
 
     def _judge(self, share: float) -> None:
         worked = time.process_time() - self._worked

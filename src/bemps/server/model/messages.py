@@ -99,10 +99,19 @@ class State(Message):
 
 @dataclass(frozen=True)
 class Activity(Message):
-    """What is prepared beside the model that answers, in words; empty: nothing."""
+    """What is prepared beside the model that answers.
+
+    Attributes
+    ----------
+    text : str
+        The words; empty: nothing.
+    seconds : float or None
+        How long it will still take. None if that is not known.
+    """
 
     kind = "activity"
     text: str
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,6 @@ GROWTH = 2  # the encoder learns again when there are so many times the labels
 READ_AT_ONCE = 200  # texts that the encoder reads in a second or two
 TRIES = 3
 WAITS = (10.0, 60.0, 300.0)  # seconds before a job that failed starts again
-MINUTE = 60.0
 Speak = Callable[[Message], None]
 
 
@@ -99,7 +98,7 @@ class ModelStages:
     def receive(self, message: Message) -> None:
         """Handle a message of a background job or of the thread that makes a model."""
         if isinstance(message, JobProgress):
-            self._speak(Activity(self._activity(message)))
+            self._speak(self._activity(message))
         elif isinstance(message, JobEnded):
             self._end_job(message.refusal)
         elif isinstance(message, JobFailed):
@@ -159,7 +158,7 @@ class ModelStages:
         except OSError as error:  # no memory or no process for it: the model that answers goes on
             self._fail(str(error))
         else:
-            self._speak(Activity(self._activity(JobProgress(0, 1))))
+            self._speak(self._activity(JobProgress(0, 1)))
 
     def _next_task(self) -> str | None:
         if self.reads_words:
@@ -168,10 +167,11 @@ class ModelStages:
         due = learner.fitted_model.ready and is_due(len(learner.labels), self._learnt_from)
         return "adapt" if due and self.model.tuned is not None else None
 
-    def _activity(self, progress: JobProgress) -> str:
-        if not self.reads_words:
-            return f"it is learning the language of your texts, {in_minutes(progress.seconds)}"
-        return f"so far it looks at words, and a better one reads your texts: {100 * progress.done // progress.total} %"
+    def _activity(self, progress: JobProgress) -> Activity:
+        share = f"{100 * progress.done // progress.total} %"
+        if self.reads_words:
+            return Activity(f"so far it looks at words, and a better one reads your texts: {share}")
+        return Activity(f"it is learning the language of your texts: {share}", progress.seconds)
 
     def _end_job(self, refusal: str) -> None:
         """Make the better model ready; a machine that is too slow for it stays with what it has and says so."""
@@ -216,13 +216,3 @@ class ModelStages:
         self._refusal = f"; it does not learn the language of your texts: {reason}"
         self._speak(Activity(""))
         self._introduce()
-
-
-def in_minutes(seconds: float | None) -> str:
-    """Return a duration in words."""
-    if seconds is None:
-        return "a few minutes"
-    if seconds < MINUTE:
-        return "less than a minute"
-    minutes = round(seconds / MINUTE)
-    return "about a minute" if minutes == 1 else f"about {minutes} minutes"

@@ -4,8 +4,10 @@ import time
 from typing import Any
 
 from bemps.server.model.messages import Activity, Failure, Message, NotLearnt, Ranking, State
+from bemps.server.model.time_left import in_minutes
 
 SAVE_EVERY = 15.0  # seconds
+NO_NEWS = 30.0  # seconds without a report after which the time that was told says nothing
 SLOW = 10.0  # seconds of learning from which on the header says so: a word that changes with every label is a flicker
 
 
@@ -30,6 +32,8 @@ class ModelStatus:
         self.model = self.activity = ""
         self.seconds = 0.0
         self.orders = 0
+        self._left: float | None = None
+        self._heard_at = 0.0
         self.unsaved_since: float | None = None
         self.learning_since = 0.0
 
@@ -45,6 +49,7 @@ class ModelStatus:
             self.state, self.words = ("ready" if self.alive else "starting"), message.text
         elif isinstance(message, Activity):
             self.activity = message.text
+            self._left, self._heard_at = message.seconds, time.monotonic()
         elif isinstance(message, Failure):
             self.alive = self.learning = False
             self.activity = ""
@@ -81,12 +86,19 @@ class ModelStatus:
         """Return the state and its words, for the header of the page."""
         if self.state == "failed" or not self.alive:
             return {"state": self.state, "words": self.words}
-        beside = f"; {self.activity}" if self.activity else ""
+        beside = f"; {self.activity}{self._time_left()}" if self.activity else ""
         if self.learning and labels and (not self.ready or time.monotonic() - self.learning_since > SLOW):
             return {"state": "learning", "words": "model is learning" + beside}
         if not self.ready:
             return {"state": "ready", "words": "model starts once it has labels of two classes" + beside}
         return {"state": "ready", "words": "model is up to date" + beside + self._set_aside()}
+
+    def _time_left(self) -> str:
+        """How long the activity still takes; nothing if it has not been heard of for a while, or is late."""
+        age = time.monotonic() - self._heard_at
+        if self._left is None or age > min(NO_NEWS, self._left):
+            return ""
+        return f", {in_minutes(self._left - age)} more"
 
     def _set_aside(self) -> str:
         names = self.last.get("broken") or []

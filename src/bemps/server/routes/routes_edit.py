@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from bemps.server.engine import Engine
 from bemps.server.http import annotator_names
 from bemps.server.panels.keys import check_key
+from bemps.server.queue.known_people import known_person
 from bemps.server.routes.route_values import (
     Annotator,
     Name,
@@ -85,9 +86,16 @@ class Step(BaseModel):
 
 
 class NewClass(BaseModel):
-    """The name of a new class, or of an annotator."""
+    """The name of a new class."""
 
     name: ClassName
+
+
+class TakenName(BaseModel):
+    """The name that an annotator takes; `is_confirmed` if they said that they are who has it already."""
+
+    name: ClassName
+    is_confirmed: bool = False
 
 
 class Renamed(BaseModel):
@@ -212,8 +220,13 @@ async def adjudicate(settled: Settled, annotator: Annotator, engine: TheEngine) 
 
 
 @router.post("/name")
-async def name(new: NewClass, request: Request) -> JSONResponse:
-    """Check the name of the annotator, and let the browser remember it."""
-    answer = JSONResponse({"name": annotator_names.checked_name(new.name)})
-    annotator_names.remember(answer, annotator_names.checked_name(new.name), request)
+async def name(taken: TakenName, request: Request, engine: TheEngine) -> JSONResponse:
+    """Check the name of the annotator, and let the browser remember it. A name that somebody has needs a yes."""
+    own = annotator_names.checked_name(taken.name)
+    if not taken.is_confirmed and own != annotator_names.name_of(request, None):
+        known = await engine.read(lambda: known_person(engine.lending, own))
+        if known is not None:
+            return JSONResponse({"name": known.name, "question": known.words})
+    answer = JSONResponse({"name": own})
+    annotator_names.remember(answer, own, request)
     return answer

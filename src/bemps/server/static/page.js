@@ -472,9 +472,18 @@ async function act(name, values, source) {
     "label-list": () => itemList.submit(),
     "suggest": () => change("api/suggest", { source: values.source, address: values.address, model: values.model, agreed: values.agreed }),
     "suggest-retry": () => change("api/suggest/retry", {}),
-    "name": async () => { await post("api/name", { name: values.name }); location.reload(); },
+    "name": () => changeName(values.name),
   };
   try { await tasks[name](); } catch (error) { complain(source, error.message); }
+}
+
+// a name that somebody has already is taken at the second click: they may be the same person
+const taken = new Map(); // what was typed, and the name as it stands beside the labels
+async function changeName(typed) {
+  const { name, question } = await post("api/name", { name: taken.get(typed) || typed, is_confirmed: taken.has(typed) });
+  if (!question) return location.reload();
+  taken.set(typed, name);
+  throw new Error(`${question} If it is, choose Change again.`);
 }
 
 async function lookFor(name) {
