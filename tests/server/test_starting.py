@@ -318,7 +318,7 @@ def test_the_options_of_a_command_are_known():
 
     assert {"text", "image", "label", "id", "encoding", "delimiter", "classes", "browser"} <= {*option_names(label)}
     assert {"text", "id", "out"} <= {*option_names(predict)}
-    assert "delimiter" not in option_names(predict)
+    assert "classes" not in option_names(predict)
 
 
 def test_an_option_that_the_command_does_not_have_is_not_advised():
