@@ -161,6 +161,20 @@ def test_who_waits_for_the_last_items_of_others_is_told_so(folder, browser):
             ben.sees("#content", "Everything is answered.")
 
 
+def test_an_item_that_was_decided_says_so_when_it_is_opened(folder, browser):
+    with Here(folder, overlap=1.0) as server, server.person("ben") as ben, Visitor(browser, server.base, "ann") as ann:
+        item, _ = ann.label("1")
+        ann.saved()
+        ben.answer(item, "feature").raise_for_status()
+        ann.panel("team")
+        ann.page.select_option("#panel form[data-act=decide] select", "question")
+        ann.page.click("#panel form[data-act=decide] button")
+        ann.sees("#panel h3", "1 decided")
+        ann.panel("labelled")
+        ann.page.locator("#panel li button").filter(has_text="question, decided by ann").click()
+        ann.sees("#earlier", "Decided by ann: question. Your answer: bug. A key changes your answer")
+
+
 def test_skip_unsure_note_browse_and_change_an_old_label(server, browser):
     with Visitor(browser, server.base, "ann") as ann:
         first, text = ann.item()

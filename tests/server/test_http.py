@@ -157,6 +157,41 @@ def test_overlap_and_adjudication(folder):
         assert "disagreement" not in ann.panel("team")
 
 
+def differing(ann, ben):
+    """An item that ann calls a bug and ben a feature."""
+    (item,) = ann.next()
+    ann.answer(item["id"], "bug")
+    ben.answer(item["id"], "feature")
+    return item["id"]
+
+
+def test_a_decision_that_was_made_meanwhile_is_not_replaced_unseen(folder):
+    with Here(folder, overlap=1.0) as server, server.person("ann") as ann, server.person("ben") as ben:
+        item, request = differing(ann, ben), uuid.uuid4().hex
+        for _ in range(2):  # sent again, it is the first one
+            assert ann.post("adjudicate", item=item, label="bug", request=request).status_code == 200
+        refused = ben.post("adjudicate", item=item, label="feature", request=uuid.uuid4().hex)
+        assert refused.status_code == 422
+        assert "'bug', which ann has decided meanwhile" in refused.json()["error"]
+        assert stored(server)[item][0] == "bug"
+        seen = {"item": item, "label": "feature", "instead_of": "bug"}
+        assert ben.post("adjudicate", **seen, request=uuid.uuid4().hex).status_code == 200
+        assert stored(server)[item][0] == "feature"
+
+
+def test_a_decision_is_shown_as_one_and_any_class_can_be_decided(folder):
+    with Here(folder, overlap=1.0) as server, server.person("ann") as ann, server.person("ben") as ben:
+        item = differing(ann, ben)
+        assert '<option value="question">' in ann.panel("team").partition("1 disagreement")[2]
+        assert ann.post("adjudicate", item=item, label="question", request=uuid.uuid4().hex).status_code == 200
+        decided = " ".join(ben.panel("team").partition("1 decided")[2].split())
+        assert 'question</b>, decided by <span dir="auto">ann</span>' in decided
+        assert f'data-act="decide" data-item="{item}" data-instead="question"' in decided
+        assert ', decided by <span dir="auto">ann</span>' in ben.panel("labelled")
+        told = ben.http.get("api/item", params={"id": item}).json()
+        assert (told["answer"]["label"], told["decision"]) == ("feature", {"label": "question", "annotator": "ann"})
+
+
 def test_three_answers_to_every_item_and_what_most_say_counts(folder):
     names = ("ann", "ben", "cem", "dan")
     with Here(folder, overlap=1.0, answers=3) as server, contextlib.ExitStack() as open_people:

@@ -27,6 +27,7 @@ from bemps.server.queue.leasing import Lending
 from bemps.server.queue.project_schedule import schedule_of
 from bemps.server.queue.schedule import Origin
 from bemps.server.results.result_jobs import ResultJobs
+from bemps.server.review.decisions import decide
 from bemps.server.review.model_answers import ModelAnswers
 from bemps.server.suggestions.suggester import Suggester
 from bemps.store import Class, Event, Item, ListedAnswers, NewAnswer, Store
@@ -212,11 +213,9 @@ class Engine:
         was = (event.previous or before) if which == "undo" else (event.label or after)
         return events, str(was or "note")
 
-    async def adjudicate(self, answer: NewAnswer) -> Event:
+    async def adjudicate(self, answer: NewAnswer, instead_of: str | None = None) -> Event:
         """Record the label that settles a disagreement, and let the model learn it."""
-        event = await self.writer.run(
-            lambda: self.store.adjudicate(answer.item, str(answer.label), answer.annotator, request=answer.request)
-        )
+        event = await self.writer.run(lambda: decide(self.store, answer, instead_of))
         await self._note([event])
         self.learn()
         return event

@@ -5,8 +5,8 @@ from typing import Any
 
 from bemps._utils.class_names import clash_key
 from bemps.project import Project
-from bemps.store import Disagreement, Store
-from bemps.store.events import LABEL, SOURCE
+from bemps.store import Answer, Disagreement, Store
+from bemps.store.events import ADJUDICATE, LABEL, SOURCE
 from bemps.store.project_settings import ProjectSettings
 
 SHOWN = 20
@@ -17,12 +17,20 @@ def team_of(store: Store) -> dict[str, Any]:
     answers = [answer for answer in store.answers() if answer.kind == LABEL and answer.annotator != SOURCE]
     counts = Counter(answer.annotator for answer in answers)
     differ = store.disagreements()
-    items = {item.id: item for item in store.items([disagreement.item for disagreement in differ[:SHOWN]])}
+    decided = sorted(
+        (answer for answer in store.current().values() if answer.kind == ADJUDICATE),
+        key=lambda answer: answer.time,
+        reverse=True,
+    )
+    shown = [disagreement.item for disagreement in differ[:SHOWN]] + [answer.item for answer in decided[:SHOWN]]
+    items = {item.id: item for item in store.items(shown)}
     return {
         "people": counts.most_common(),
         "agreement": _agreement(store) if len(counts) > 1 else None,
         "differ": [(disagreement, items[disagreement.item], _votes(disagreement)) for disagreement in differ[:SHOWN]],
         "differing": len(differ),
+        "decided": [(answer, items[answer.item], _opinions(store, answer.item)) for answer in decided[:SHOWN]],
+        "decisions": len(decided),
     }
 
 
@@ -46,6 +54,11 @@ def shares_of(store: Store, settings: ProjectSettings) -> dict[str, Any]:
         new = [name for name in people if clash_key(name) not in known]
         rows.append((value, sizes[value], left[value], people, new))
     return {"column": assignment.column, "columns": columns, "shares": rows}
+
+
+def _opinions(store: Store, item: str) -> list[Answer]:
+    """What people said of an item, without the decision."""
+    return [answer for answer in store.answers_of(item) if answer.kind != ADJUDICATE]
 
 
 def _votes(disagreement: Disagreement) -> list[tuple[str, int]]:

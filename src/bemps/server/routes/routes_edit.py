@@ -123,11 +123,14 @@ class Settled(BaseModel):
         The name of the class.
     request : str
         The id of the request. A second request with the same id changes nothing.
+    instead_of : str, optional
+        The decision that the page showed. One that was made meanwhile is not replaced.
     """
 
     item: Name
     label: Name
     request: RequestId
+    instead_of: Name | None = None
 
 
 @router.post("/next")
@@ -215,7 +218,8 @@ async def set_key(change: Key, annotator: Annotator, engine: TheEngine) -> JSONR
 @router.post("/adjudicate")
 async def adjudicate(settled: Settled, annotator: Annotator, engine: TheEngine) -> JSONResponse:
     """Record the label that settles a disagreement."""
-    await engine.adjudicate(NewAnswer(annotator, settled.item, "adjudicate", settled.label, None, settled.request))
+    answer = NewAnswer(annotator, settled.item, "adjudicate", settled.label, None, settled.request)
+    await engine.adjudicate(answer, settled.instead_of)
     return JSONResponse(state_of(engine))
 
 

@@ -18,6 +18,7 @@ from bemps.server.http.image_files import image_of
 from bemps.server.http.templating import render
 from bemps.server.items.shown_columns import column_image
 from bemps.server.routes.route_values import classes_of, engine_of, items_as_json, offered, page_settings, state_of
+from bemps.store.events import ADJUDICATE
 
 router = APIRouter()
 AT_ONCE = 4  # items that come with the page itself
@@ -61,9 +62,16 @@ async def one_item(request: Request, id: str) -> JSONResponse:
     item = await engine.item(id)
     annotator = annotator_names.name_of(request, request.app.state.serving.annotator)
     answers = await engine.read(lambda: engine.store.answers_of(id))
-    own = next((answer for answer in answers if answer.annotator == annotator), answers[-1] if answers else None)
-    shown = own and {"kind": own.kind, "label": own.label, "note": own.note, "annotator": own.annotator}
-    return JSONResponse({"item": (await items_as_json([item], engine))[0], "answer": shown})
+    decision = next((answer for answer in answers if answer.kind == ADJUDICATE), None)
+    opinions = [answer for answer in answers if answer.kind != ADJUDICATE]
+    own = next((answer for answer in opinions if answer.annotator == annotator), opinions[-1] if opinions else decision)
+    return JSONResponse(
+        {
+            "item": (await items_as_json([item], engine))[0],
+            "answer": own and {"kind": own.kind, "label": own.label, "note": own.note, "annotator": own.annotator},
+            "decision": decision and {"label": decision.label, "annotator": decision.annotator},
+        }
+    )
 
 
 @router.get("/image")

@@ -160,6 +160,7 @@ async def team(engine: TheEngine, annotator: Annotator, mounted: IsMounted) -> H
         quality=quality,
         overlap=engine.schedule.overlap_share,
         answers=engine.schedule.answers,
+        offered=[known.name for known in engine.class_view.visible],
         **team_content,
         **shares,
     )

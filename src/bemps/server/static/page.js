@@ -403,12 +403,17 @@ async function guess() {
   panels.refresh("guess=1");
 }
 
+function decidedWords({ label, annotator }, given) {
+  const own = given.kind !== "adjudicate" && given.annotator === project.annotator ? `Your answer: ${given.label || given.kind}. ` : "";
+  return `Decided by ${annotator}: ${label}. ${own}A key changes your answer; the decision is changed under Team.`;
+}
+
 // whether it is on show now; `open`: only an item that nobody has answered meanwhile
 async function openItem(id, open = false) {
   try {
-    const { item, answer: given } = await get(`api/item?id=${encodeURIComponent(id)}`);
+    const { item, answer: given, decision } = await get(`api/item?id=${encodeURIComponent(id)}`);
     if (open && given && given.kind !== "note") return false;
-    const words = given && given.label ? `Labelled ${given.label}. Enter confirms it, another key changes it.` : given ? `Answered: ${given.kind}.` : "";
+    const words = decision ? decidedWords(decision, given) : given && given.label ? `Labelled ${given.label}. Enter confirms it, another key changes it.` : given ? `Answered: ${given.kind}.` : "";
     queue.put({ ...item, note: given && given.note }, { old: true, answered: Boolean(given && given.kind !== "note"), label: given && given.label, words, search: searched });
     find("content").focus({ preventScroll: true });
     if (matchMedia("(max-width: 60rem)").matches) panels.close();
@@ -459,7 +464,8 @@ async function act(name, values, source) {
     "map-class": () => itemMap.list(new URLSearchParams({ class: values.class })),
     "make-result": () => results.make(values),
     "cancel-result": () => results.cancel(values.id),
-    "adjudicate": () => change("api/adjudicate", { item: values.item, label: values.label, request: newId() }),
+    "adjudicate": () => decide(values),
+    "decide": () => decide(values),
     "settings": () => saveSettings(values),
     "assign-by": () => change("api/assignment", { column: values.column }),
     "assign": () => saveShares(values),
@@ -484,6 +490,11 @@ async function changeName(typed) {
   if (!question) return location.reload();
   taken.set(typed, name);
   throw new Error(`${question} If it is, choose Change again.`);
+}
+
+// settle a disagreement; a decision that somebody made meanwhile is not replaced unseen
+function decide({ item, label, instead }) {
+  return change("api/adjudicate", { item, label, instead_of: instead || null, request: newId() });
 }
 
 async function lookFor(name) {
