@@ -111,6 +111,28 @@ def test_another_configuration_is_refused_with_the_difference(finished_run):
     assert bytes_of(finished_run) == before
 
 
+def test_a_run_that_adds_to_the_grid_keeps_the_cells_of_the_smaller_one(tmp_path):
+    small, whole = tmp_path / "small", tmp_path / "whole"
+    play(small, strategies="margin", seeds=[3])
+    before = {path.name: path.stat().st_mtime_ns for path in (small / "journals").iterdir()}
+    larger = {"strategies": ["random", "margin"], "seeds": [2, 3], "batch_size": [5, 10]}
+    play(small, **larger)
+    after = {path.name: path.stat().st_mtime_ns for path in (small / "journals").iterdir()}
+    assert before.items() <= after.items()
+    assert len(after) == 8
+    play(whole, **larger)
+    assert bytes_of(small) == bytes_of(whole)
+    with pytest.raises(OtherConfiguration, match=r"config\.seeds: was \[2, 3\], is \[3\]"):
+        play(small, strategies="margin", seeds=[3])
+
+
+def test_a_run_with_a_further_axis_is_refused(tmp_path):
+    play(tmp_path / "run", strategies="margin", seeds=1, axes={"members": [3]})
+    play(tmp_path / "run", strategies="margin", seeds=1, axes={"members": [3, 4]})
+    with pytest.raises(OtherConfiguration, match=r"axes\.C"):
+        play(tmp_path / "run", strategies="margin", seeds=1, axes={"members": [3, 4], "C": [0.5]})
+
+
 def test_a_journal_of_another_cell_is_refused(tmp_path):
     with open_journal(tmp_path / "one.jsonl", {"seed": 1}) as journal:
         journal.append({"round": 0})

@@ -15,6 +15,9 @@ LARGEST_INTEGER = 2**31 - 1  # of a whole number: what every table, library and 
 MOST_SEEDS = 10_000
 Value = str | int | float | bool
 COLUMNS = ("text", "image", "label", "id", "test", "holdout")
+# in config.json: the lists of a grid, and what its datasets and models bring with them
+LISTS = tuple(f"config.{name}" for name in ("datasets", "models", "strategies", "batch_sizes", "seeds", "axes."))
+ADDED = ("data.", "versions.")
 KNOWN = (
     *("dataset", "model", "strategies", "batch_size", "seeds", "budget", "initial", "max_pool", "max_test"),
     "axes",
@@ -174,6 +177,20 @@ def config_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> lis
         for name in names
         if old.get(name) != new.get(name)
     ]
+
+
+def is_extension(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether a grid only adds to another one: datasets, models, strategies, batch sizes, seeds or values of an axis.
+
+    Cells do not depend on each other, so those of the smaller grid are cells of the larger one.
+    """
+    old, new = _leaves(before), _leaves(now)
+    if any(name not in old and not name.startswith(ADDED) for name in new):
+        return False
+    return all(
+        name in new and (new[name] == value or (name.startswith(LISTS) and all(item in new[name] for item in value)))
+        for name, value in old.items()
+    )
 
 
 def _leaves(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The folder of a run: one run at a time, and always one configuration."""
+"""The folder of a run: one run at a time, and one configuration, to which later runs may add."""
 
 import json
 import platform
@@ -11,10 +11,11 @@ from typing import Any
 from bemps._utils.files import check_output, folder_kind, locked, mark_folder
 from bemps.data.json_text import parse_object
 from bemps.errors import InputError
-from bemps.experiments.config import config_differences
+from bemps.experiments.config import config_differences, is_extension
 from bemps.experiments.journal import write_atomically
 from bemps.experiments.run_errors import OtherConfiguration, write_errors
 
+MOST_DIFFERENCES = 4  # that a message names
 KIND = "run"  # what the marker of a run's folder says
 PACKAGES = ("bemps", "numpy", "scipy", "scikit-learn", "pyarrow")
 TORCH = ("torch", "transformers")  # only where a model needs vectors: installing them later changes nothing else
@@ -66,21 +67,31 @@ def _of_an_earlier_release(out: Path) -> bool:
 
 
 def check_config(out: Path, now: Mapping[str, Any]) -> None:
-    """Write config.json, or check that the existing file has the same configuration."""
+    """Write config.json, or check that the existing file has the same configuration or a part of its grid."""
     path = out / "config.json"
     # through JSON, as tuples come back as lists
     config = json.loads(json.dumps(now))
-    if not path.exists():
+    before = _read(path) if path.exists() else None
+    if before == config:
+        return
+    if before is None or is_extension(before, config):
         write_atomically(path, (json.dumps(config, indent=1, ensure_ascii=False) + "\n").encode())
         return
-    differs = config_differences(_read(path), config)
-    if differs:
-        raise OtherConfiguration(
-            f"--out {out}",
-            expected="the configuration of the run that is there",
-            got="; ".join(differs),
-            fix="Choose another --out, or run with the earlier settings to continue.",
-        )
+    raise OtherConfiguration(
+        f"--out {out}",
+        expected="the configuration of the run that is there, or one that only adds datasets, models, strategies,"
+        " batch sizes, seeds or values of an axis",
+        got=_summary(config_differences(before, config)),
+        fix="Choose another --out, or run with the earlier settings to continue.",
+    )
+
+
+def _summary(differences: list[str]) -> str:
+    """The differences, settings before what follows from them; of many only the first."""
+    settings = [line for line in differences if line.startswith("config.")]
+    lines = settings or differences
+    rest = f"; and {len(lines) - MOST_DIFFERENCES} more" if len(lines) > MOST_DIFFERENCES else ""
+    return "; ".join(lines[:MOST_DIFFERENCES]) + rest
 
 
 def _read(path: Path) -> dict[str, Any]:

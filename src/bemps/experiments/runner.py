@@ -55,6 +55,9 @@ def run(
 ) -> Outcome:
     """Run an experiment, or continue one that was stopped.
 
+    A folder has one configuration, and a later run may add datasets, models, strategies, batch sizes, seeds or values
+    of an axis: cells that are there are not computed again.
+
     The same configuration and folder give the same files: results, acquired, reliability, timings and epochs
     (.parquet), full.json, config.json and, if cells failed, failures.json.
 
@@ -85,7 +88,7 @@ def run(
     InputError
         A setting or dataset does not fit, or another run writes to the folder.
     OtherConfiguration
-        The folder holds a run with other settings.
+        The folder holds a run with other settings, or one of a larger grid.
     CannotWrite
         The folder cannot be written to.
     """
