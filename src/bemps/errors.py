@@ -143,8 +143,9 @@ def unknown_name(what: str, name: object, valid: Iterable[str], where: str = "")
         The error.
     """
     names = sorted(valid)
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.4)
-    hint = f"Did you mean {shortened(near[0])!r}?" if near else ""
+    lower = {valid_name.lower(): valid_name for valid_name in names}
+    near = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=0.4)
+    hint = f"Did you mean {shortened(lower[near[0]])!r}?" if near else ""
     got = repr(shortened(name) if isinstance(name, str) else name)
     return InputError(what, expected=f"one of {_listed(names)}", got=got, fix=f"{hint} {where}".strip())
 

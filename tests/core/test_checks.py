@@ -47,6 +47,7 @@ def test_bad_probabilities(probs, message):
         ({"weights": [0.0, 0.0]}, "not all zero"),
         ({"weights": [np.nan, 1.0]}, "NaN"),
         ({"estimation_weights": [1.0]}, r"estimation_weights: expected shape \(4,\)"),
+        ({"score": "LOG "}, "Did you mean 'log'"),
         ({"score": "loog"}, "Did you mean 'log'"),
     ],
 )

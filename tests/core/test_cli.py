@@ -153,6 +153,19 @@ def test_a_file_without_labels_is_no_labels_yet(files, name, content):
     assert len(rows) == 30
 
 
+def test_spaces_around_ids_are_no_part_of_them(files):
+    folder, _ = files
+    (folder / "done.txt").write_text("3 \n\t5\n")
+    rows = chosen_rows(folder / "probs.npy", "-n", 28, "--labelled", folder / "done.txt")
+    assert len(rows) == 28
+
+
+def test_missing_vectors_are_named_as_an_option(files):
+    folder, _ = files
+    result = run(app, ["select", str(folder / "probs.npy"), "-n", "2", "--strategy", "maxherding"])
+    assert "--embeddings FILE" in " ".join(result.output.split())
+
+
 def test_blank_lines_and_tables_of_ids_are_read(files):
     folder, _ = files
     names = [f"i{i}" for i in range(30)]

@@ -289,6 +289,28 @@ def test_a_file_of_the_user(tmp_path, data_dir):
     assert "my.csv: text" in out
 
 
+def test_a_file_with_semicolons_in_another_encoding(tmp_path):
+    lines = [f"grün {i};{'ja' if i % 3 else 'nein'}" for i in range(90)]
+    (tmp_path / "my.csv").write_text("\n".join(["Frage;Klasse", *lines]), encoding="cp1252")
+    columns = ("--dataset", str(tmp_path / "my.csv"), "--text", "Frage", "--label", "Klasse")
+    rest = ("--strategies", "random", "--seeds", "1", "--budget", "5", "--initial", "10", "--no-full", "--jobs", "1")
+    code, _, errors = finished(tmp_path / "run", *columns, "--encoding", "cp1252", *rest)
+    assert code == 2
+    assert "--delimiter" in errors
+    described = ("--delimiter", ";", "--encoding", "cp1252", "--holdout", "0.5")
+    code, out, errors = finished(tmp_path / "run", *columns, *described, *rest)
+    assert code == 0, errors
+    assert "pool 45, test 45" in out
+
+
+def test_what_a_cell_refuses_is_a_sentence(tmp_path):
+    settings = ("--dataset", "digits", "--strategies", "random", "--seeds", "1", "--budget", "10", "--no-full")
+    code, _, errors = finished(tmp_path / "run", *settings, "--axis", "members=0", "--jobs", "1")
+    assert code == 1
+    assert "members: expected" in errors
+    assert "Traceback" not in errors
+
+
 def test_vectors_of_encoders_are_made_once_in_parts(tmp_path, data_dir, monkeypatch):
     needs_weights("minilm")
     from bemps.models.encoders.text_encoder import TextEncoder

@@ -36,7 +36,7 @@ def test_contract(case, check):
     check(case)
 
 
-def test_the_issue_s_recipe_is_the_default():
+def test_the_default_recipe():
     model = FineTunedLaplace(tiny_bert(), max_length=32)
     recipe = model._network.recipe
     assert recipe is FINE_TUNING
@@ -136,6 +136,14 @@ def test_three_posteriors_of_one_learner(posterior):
     else:
         model = quick(members=2)
     assert fitted(model, TEXTS[:12], LABELS[:12]).predict(TEXTS).shape == (2, 24, 3)
+
+
+@pytest.mark.parametrize("posterior", ["laplace", "dropout", "ensemble"])
+def test_no_members_and_unknown_devices_are_refused(posterior):
+    with pytest.raises(InputError, match="members"):
+        fine_tuned(posterior, members=0)
+    with pytest.raises(InputError, match="device: expected the name of a device"):
+        fine_tuned(posterior, name=tiny_bert(), device="tpux").fit(TEXTS, LABELS, CLASSES, np.random.default_rng(0))
 
 
 def test_an_unknown_posterior_is_refused():

@@ -124,6 +124,14 @@ def test_linear_decay_with_warm_up(digits, monkeypatch):
     assert np.allclose(rates[5:], np.linspace(1, 0, 16)[:-1])
 
 
+def test_a_single_step_learns_in_spite_of_the_warm_up(digits):
+    network = make_network()
+    before = trainable_state(network)
+    recipe = TrainingRecipe(epochs=1, warm_up=0.1)
+    train(network, loss_on(digits), lambda rng: [np.arange(20)], None, recipe=recipe, rng=np.random.default_rng(0))
+    assert not torch.equal(before["0.weight"], network.state_dict()["0.weight"])
+
+
 def test_gradients_are_clipped(digits):
     """With Adam's second moment fed by tiny clipped gradients, epsilon rules and nothing moves."""
     network = make_network()

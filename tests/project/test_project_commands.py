@@ -49,6 +49,17 @@ def test_export_and_import(project, tmp_path):
     assert "0 answers taken over, 12 were there already" in done.output
 
 
+def test_import_takes_labels_with_spaces_around_them(project, tmp_path):
+    (tmp_path / "labels.csv").write_text("id;label\ni20; bug\ni21;wish \ni22; new kind \n")
+    done = run("import", project, tmp_path / "labels.csv", "--add-classes")
+    assert "3 answers taken over" in done.output
+    with open_store(project) as store:
+        assert [known.name for known in store.classes()] == ["bug", "wish", "new kind"]
+    run("export", project, "--out", tmp_path / "all.csv")
+    labels = {row["id"]: row["label"] for row in table(tmp_path / "all.csv")}
+    assert [labels[name] for name in ("i20", "i21", "i22")] == ["bug", "wish", "new kind"]
+
+
 @pytest.mark.parametrize(("model", "words"), [("tfidf", "TF-IDF vectors"), ("minilm-heads", "MiniLM vectors")])
 def test_predict_by_project_and_by_saved_model(project, tmp_path, model, words):
     for package in MODELS[model].vectors.packages:

@@ -68,7 +68,24 @@ def test_one_shared_seed_is_no_test():
 
 def test_no_spread_over_seeds():
     assert two_sided_p(np.zeros(3)) == 1
-    assert two_sided_p(np.full(3, 0.1)) == 0
+    assert np.isnan(two_sided_p(np.full(3, 0.1)))
+
+
+def test_the_same_difference_in_every_seed_is_no_evidence():
+    level = {"coremse": 0.02, "margin": 0.01, "random": 0.0}
+    noise = np.random.default_rng(0).normal(scale=0.01, size=2)
+    rows = [
+        row(name, seed, n, 0.5 + 0.04 * n + shift + (name == "random") * noise[seed])
+        for name, shift in level.items()
+        for seed in range(2)
+        for n in range(4)
+    ]
+    tests = paired_tests(results(rows), "accuracy")
+    last = tests[-1]
+    assert {last.first, last.second} == {"coremse", "margin"}
+    assert abs(last.difference) == pytest.approx(0.01)
+    assert np.isnan([last.low, last.high, last.p, last.corrected]).all()
+    np.testing.assert_allclose([test.corrected for test in tests[:2]], holm(np.array([test.p for test in tests[:2]])))
 
 
 def test_holm_by_hand():

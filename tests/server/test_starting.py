@@ -360,6 +360,19 @@ def test_the_limit_of_an_earlier_release_is_not_taken_for_the_new_one(tmp_path):
     assert DEFAULTS["stop_rise"] == 0.01
 
 
+def test_damaged_weights_are_refused_before_a_project_is_made(folder, monkeypatch):
+    from bemps.models.encoders.weight_files import DamagedWeights
+
+    files = folder / "weights" / "bge-small"
+    files.mkdir(parents=True)
+    for name in ("model.onnx", "tokenizer.json"):
+        (files / name).write_bytes(b"half")
+    monkeypatch.setenv("BEMPS_WEIGHTS", str(folder / "weights"))
+    with pytest.raises(DamagedWeights, match="bemps weights bge-small"):
+        prepared(str(folder / "t.bemps"), Source(folder / "tickets.csv", {"text": "body"}), Wishes(("a", "b")))
+    assert not (folder / "t.bemps").exists()
+
+
 def test_a_model_without_its_weights_is_refused_before_a_project_is_made(folder, monkeypatch):
     from bemps.models.encoders.weight_files import MissingWeights
 

@@ -115,7 +115,8 @@ class Context:
             "embeddings",
             expected="embeddings (N, H) of a pretrained model, or features of the current one",
             got="neither",
-            fix="Pass embeddings=... (or features=...), or choose a strategy that needs only probs.",
+            fix=f"Pass {file_or_array('embeddings')} (or {file_or_array('features')}), or choose a strategy that needs "
+            "only probs.",
         )
 
     def sample(self, size: int) -> Int[Array, " m"]:

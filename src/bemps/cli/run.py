@@ -38,6 +38,15 @@ def run(
     test: Annotated[
         str | None, typer.Option(help="a second file to test on; else a stratified hold-out", rich_help_panel=DATA)
     ] = None,
+    holdout: Annotated[
+        float | None, typer.Option(help="your file: the share to test on (default: 0.2)", rich_help_panel=DATA)
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="your file: separator of a CSV, if not a comma", rich_help_panel=DATA)
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="your file: its encoding, if not UTF-8", rich_help_panel=DATA)
+    ] = None,
     data_dir: Annotated[
         str | None, typer.Option(help="folder of the known datasets; else BEMPS_DATA", rich_help_panel=DATA)
     ] = None,
@@ -126,6 +135,7 @@ def run(
     """  # noqa: E501
     flags = {
         **{"dataset": dataset, "text": text, "image": image, "label": label, "id": id_, "test": test},
+        **{"holdout": holdout, "delimiter": delimiter, "encoding": encoding},
         **{
             "data_dir": data_dir,
             "max_pool": max_pool,
@@ -206,7 +216,7 @@ def _stoppable(console: Console, out: str) -> Iterator[None]:
 
 
 def _report_failures(failures: tuple[Failure, ...]) -> None:
-    """Each traceback once, with the cells that ended in it."""
+    """Each cause once, with the cells that ended in it; a traceback only of what bemps does not refuse itself."""
     console = Console(stderr=True, soft_wrap=True)
     causes: dict[str, list[Failure]] = {}
     for failure in failures:
@@ -215,7 +225,7 @@ def _report_failures(failures: tuple[Failure, ...]) -> None:
         console.print(f"[red]failed:[/] {len(same)} cell(s)", highlight=False)
         for failure in same:
             console.print("  " + _words(failure.key), markup=False, highlight=False)
-        console.print(same[0].traceback, markup=False, highlight=False)
+        console.print(same[0].refusal or same[0].traceback, markup=False, highlight=False)
 
 
 def _words(key: Mapping[str, Any]) -> str:

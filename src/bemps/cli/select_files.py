@@ -170,7 +170,7 @@ def _unlabelled(labelled: Sequence[str], ids: Sequence[str] | None, size: int) -
     unknown = [name for name in labelled if name not in position]
     if unknown:
         what = "ids of the pool" if ids is not None else f"positions in the pool, 0 to {size - 1}"
-        got = f"{len(unknown)} others, the first {unknown[0]!r}"
+        got = f"{unknown[0]!r}" + (f" and {len(unknown) - 1} more that are not" if len(unknown) > 1 else "")
         fix = "Correct the file." if ids is not None else "Correct the file, or name the items with --ids."
         raise InputError("--labelled", expected=what, got=got, fix=fix)
     free = np.ones(size, dtype=bool)

@@ -23,11 +23,14 @@ def weights(
       bemps weights bge-small
     """
     from bemps.models.encoders import download_weights
+    from bemps.models.encoders.encoder_table import encoder_entry
 
     console = Console(soft_wrap=True)
     with print_errors():
         if not names:
             console.print(_table())
+        for name in names or []:
+            encoder_entry(name)  # a wrong name is refused before anything is downloaded
         for name in names or []:
             with console.status(name) as status:
                 folder = download_weights(name, status.update)
@@ -36,11 +39,15 @@ def weights(
 
 def _table() -> Table:
     from bemps.models.encoders import TEXT_ENCODERS, find_weights
+    from bemps.models.encoders.weight_files import DamagedWeights
 
     table = Table(title="text encoders")
     for column in ("name", "here", "MB", "licence", "about", "package"):
         table.add_column(column, justify="right" if column == "MB" else "left")
     for name, entry in TEXT_ENCODERS.items():
-        on_disk = "yes" if find_weights(name) else "no"
+        try:
+            on_disk = "yes" if find_weights(name) else "no"
+        except DamagedWeights:
+            on_disk = f"damaged: bemps weights {name}"
         table.add_row(name, on_disk, str(entry.megabytes), entry.licence, entry.about, entry.package.requirement)
     return table

@@ -83,7 +83,7 @@ def read_ids(path: Path, what: str) -> tuple[str, ...]:
     if path.suffix.lower() in TABLES:
         return _id_column(path, TABLES[path.suffix.lower()])
     if path.suffix.lower() != ".npy":
-        return tuple(name for line in _lines(path) if (name := line.rstrip("\r\n")).strip())
+        return tuple(name for line in _lines(path) if (name := line.strip()))
     names = read_arrays(path, what)
     if not isinstance(names, np.ndarray) or names.ndim != 1 or names.dtype.kind not in "Uiu":
         got = "something else" if not isinstance(names, np.ndarray) else f"shape {names.shape}, dtype {names.dtype}"

@@ -14,7 +14,7 @@ from bemps.models.model_registry import default_grid_model
 LARGEST_INTEGER = 2**31 - 1  # of a whole number: what every table, library and file can hold
 MOST_SEEDS = 10_000
 Value = str | int | float | bool
-COLUMNS = ("text", "image", "label", "id", "test", "holdout")
+COLUMNS = ("text", "image", "label", "id", "test", "holdout", "delimiter", "encoding")
 # in config.json: the lists of a grid, and what its datasets and models bring with them
 LISTS = tuple(f"config.{name}" for name in ("datasets", "models", "strategies", "batch_sizes", "seeds", "axes."))
 ADDED = ("data.", "versions.")

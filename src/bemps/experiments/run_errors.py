@@ -1,6 +1,7 @@
 """Errors of a run. A cell that fails is a `Failure` of the outcome, not an exception."""
 
 import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -48,8 +49,15 @@ class Failure:
 
     @property
     def cause(self) -> str:
-        """The last line of the traceback."""
-        return self.traceback.rstrip().rsplit("\n", 1)[-1]
+        """The last line of the traceback; of what bemps refuses only the message."""
+        return self.refusal or self.traceback.rstrip().rsplit("\n", 1)[-1]
+
+    @property
+    def refusal(self) -> str:
+        """What bemps refuses, in its own words; "" for other errors."""
+        last = self.traceback.rstrip().rsplit("\n", 1)[-1]
+        match = re.match(r"bemps\.[\w.]+: (?=.*expected)", last)
+        return last[match.end() :] if match else ""
 
 
 @contextmanager

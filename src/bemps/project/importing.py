@@ -187,7 +187,7 @@ def _with_counted_label(entry: ImportedAnswer, change: Change) -> ImportedAnswer
     """The label as the project has it; that of a merged class becomes that of the class which it was merged into."""
     if entry.label is None:
         return entry
-    return replace(entry, label=change.counted_label(known_name(entry.label, change.understood_classes())))
+    return replace(entry, label=change.counted_label(known_name(entry.label.strip(), change.understood_classes())))
 
 
 def _add_classes(change: Change, entries: Iterable[ImportedAnswer], annotator: str) -> int:

@@ -23,7 +23,9 @@ def interval_words(low: float, high: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """A p-value with three decimals."""
+    """A p-value with three decimals; a dash if there is none."""
+    if math.isnan(p):
+        return "–"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 

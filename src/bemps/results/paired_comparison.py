@@ -33,6 +33,11 @@ class PairTest:
         Mean over seeds of the difference in area under the curve, and its 95 % interval. Positive: `first` is better.
     p, corrected : float
         The two-sided p-value, and the same after Holm's correction over all pairs.
+
+    Notes
+    -----
+    Where every seed has the same difference, other than zero, the spread over seeds is not known: on small test sets
+    measures are steps of a coarse scale. Then the ends and both p-values are NaN.
     """
 
     first: str
@@ -71,7 +76,7 @@ def paired_tests(results: Results, metric: str, settings: Iterable[Setting] | No
     ]
     corrected = holm(np.array([test.p for test in uncorrected]))
     tests = [replace(test, corrected=float(p)) for test, p in zip(uncorrected, corrected, strict=True)]
-    return sorted(tests, key=lambda test: (test.corrected, test.p))
+    return sorted(tests, key=lambda test: (np.isnan(test.p), test.corrected, test.p))
 
 
 def holm(p: Float[Array, " n"]) -> Float[Array, " n"]:
@@ -80,16 +85,16 @@ def holm(p: Float[Array, " n"]) -> Float[Array, " n"]:
     Parameters
     ----------
     p : array of float (n,)
-        The p-values.
+        The p-values. NaN where there was no test.
 
     Returns
     -------
     array of float (n,)
-        The i-th smallest of n times n - i + 1, made monotone, at most 1.
+        The i-th smallest of n times n - i + 1, made monotone, at most 1; n counts the tests. NaN stays.
     """
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    corrected = np.empty(len(p))
+    order = np.argsort(p, kind="stable")[: np.isfinite(p).sum()]  # NaN comes last
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1))
+    corrected = np.full(len(p), np.nan)
     corrected[order] = np.minimum(stepped, 1.0)
     return corrected
 
@@ -105,9 +110,10 @@ def _test(results: Results, metric: str, settings: list[Setting], first: str, se
         return None
     by_seed = METRICS[metric].better * np.mean([_areas(a, b, metric, seeds) for a, b in pairs], axis=0)
     mean, low, high = interval(by_seed)
-    return PairTest(
-        first, second, len(seeds), len(pairs), float(mean), float(low), float(high), two_sided_p(by_seed), np.nan
-    )
+    p = two_sided_p(by_seed)
+    if np.isnan(p):
+        low, high = low * np.nan, high * np.nan
+    return PairTest(first, second, len(seeds), len(pairs), float(mean), float(low), float(high), p, np.nan)
 
 
 def _areas(first: Curve, second: Curve, metric: str, seeds: list[int]) -> Float[Array, " S"]:
@@ -120,7 +126,8 @@ def _areas(first: Curve, second: Curve, metric: str, seeds: list[int]) -> Float[
 
 
 def two_sided_p(difference: Float[Array, " n"]) -> float:
-    """The two-sided p-value of a mean of zero: 1 if all are zero, 0 if all are the same other number."""
+    """The two-sided p-value of a mean of zero: 1 if all are zero, NaN if all are the same other number."""
     from scipy.stats import t
 
-    return float(2 * t.sf(abs(paired_t(difference)), len(difference) - 1))
+    statistic = paired_t(difference)
+    return float(2 * t.sf(abs(statistic), len(difference) - 1)) if np.isfinite(statistic) else np.nan

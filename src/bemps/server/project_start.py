@@ -13,7 +13,7 @@ from bemps.data import Table, read
 from bemps.errors import InputError, parameter, unknown_name
 from bemps.models.encoders.encoder_files import encoder_files, is_own_encoder
 from bemps.models.encoders.weight_files import MissingWeights, find_weights
-from bemps.models.model_registry import project_kinds, project_models
+from bemps.models.model_registry import automatic_model, project_kinds, project_models
 from bemps.project.project_creation import Added, check_classes, check_contents, name_of, stamp_of, update_project
 from bemps.server.panels.keys import checked_file_keys
 from bemps.server.suggestions.suggestion_sources import (
@@ -181,6 +181,8 @@ def _check_names(wishes: Wishes) -> None:
     weights = rows[wishes.model].vectors.weights if wishes.model in rows else None
     if weights is not None and find_weights(weights) is None:
         raise MissingWeights(weights)
+    if wishes.model in (None, "auto"):  # what it takes for texts may be missing, but not damaged
+        find_weights(rows[automatic_model("text", "first")].vectors.weights or "")
     if wishes.model is not None and wishes.model not in known:
         if not is_own_encoder(wishes.model):
             raise unknown_name("--model", wishes.model, known, "Or the folder or hub name of a text encoder.")

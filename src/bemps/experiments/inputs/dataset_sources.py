@@ -35,6 +35,8 @@ class DatasetSource:
         The file of the test set.
     holdout : float
         The share to test on, if there is no test file.
+    delimiter, encoding : str, optional
+        Of a CSV, if they are not a comma and UTF-8; of both files.
     """
 
     path: str
@@ -44,6 +46,8 @@ class DatasetSource:
     id: str | None = None
     test: str | None = None
     holdout: float = 0.2
+    delimiter: str | None = None
+    encoding: str | None = None
 
     @property
     def is_published(self) -> bool:
@@ -141,7 +145,14 @@ def _read_dataset(source: DatasetSource, data_dir: str | None, max_pool: int | N
     if source.is_published:
         return data.load(source.path, data_dir=data_dir, max_pool=max_pool, seed=SPLIT_SEED)
     text = list(source.text) if isinstance(source.text, tuple) else source.text
-    read = partial(data.read, text=text, image=source.image, label=source.label, id=source.id, others=False)
+    columns: dict[str, Any] = {
+        "text": text,
+        "image": source.image,
+        "label": source.label,
+        "id": source.id,
+        "others": False,
+    }
+    read = partial(data.read, **columns, delimiter=source.delimiter, encoding=source.encoding)
     table, test = read(source.path), None if source.test is None else read(source.test)
     dataset = data.dataset_of(table, test, name=source.name, share=source.holdout, seed=SPLIT_SEED)
     pool = sampled_rows(dataset.pool, max_pool, seed=SPLIT_SEED)

@@ -11,7 +11,15 @@ from bemps.limits import library_threads
 
 def pick_device(device: str | torch.device | None) -> torch.device:
     """The requested device, else CUDA where there is one, else the processor."""
-    torch_device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    try:
+        torch_device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    except RuntimeError as error:
+        raise InputError(
+            "device",
+            expected="the name of a device of torch, such as cpu or cuda:0",
+            got=repr(device),
+            fix="Correct it.",
+        ) from error
     if torch_device.type == "cuda" and (torch_device.index or 0) >= torch.cuda.device_count():
         raise InputError(
             "device", expected="one that this torch can use", got=str(torch_device), fix='Use device="cpu".'

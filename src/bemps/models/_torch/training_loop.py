@@ -52,7 +52,8 @@ class TrainingRecipe:
     decay : {"linear", "none"}
         "linear" lowers the learning rate from step to step towards 0 after `epochs`.
     warm_up : float
-        The fraction of all steps over which the rate first rises from 0 (only with linear decay).
+        The fraction of all steps over which the rate first rises from 0 (only with linear decay). With so few steps
+        that it is less than one of them, there is no warm-up.
     head_rate : float or None
         The learning rate of the parameters outside `module.encoder`, which start from nothing; None: `learning_rate`.
     """
@@ -250,16 +251,17 @@ class _Run:
             raise InputError("training", expected="at least one batch", got="none", fix="Label some items first.")
         self.module.train()
         total, items = 0.0, 0
+        steps = len(batches) * self.recipe.epochs
         for i, batch in enumerate(batches):
-            self._set_rate((len(self.epochs) + i / len(batches)) / self.recipe.epochs)
+            self._set_rate(_decay(self.recipe, len(self.epochs) * len(batches) + i, steps))
             losses = loss_of_batch(self.module, batch)
             self._step(losses.mean())
             total, items = total + float(losses.detach().double().sum()), items + len(losses)
         return total / items
 
-    def _set_rate(self, elapsed: float) -> None:
+    def _set_rate(self, factor: float) -> None:
         for group in self.optimiser.param_groups:
-            group["lr"] = group["rate"] * _decay(self.recipe, elapsed)
+            group["lr"] = group["rate"] * factor
 
     def _step(self, loss: torch.Tensor) -> None:
         _finite(float(loss.detach()), "training loss")
@@ -350,13 +352,14 @@ def _rated(module: nn.Module, recipe: TrainingRecipe) -> list[dict[str, Any]]:
     return [{"params": parameters, "rate": rate, "lr": rate} for parameters, rate in groups if parameters]
 
 
-def _decay(recipe: TrainingRecipe, elapsed: float) -> float:
-    """The factor of the learning rate after a fraction `elapsed` of all steps."""
+def _decay(recipe: TrainingRecipe, step: int, steps: int) -> float:
+    """The factor of the learning rate in a step; a warm-up of less than one step is none, as that step has rate 0."""
     if recipe.decay == "none":
         return 1.0
-    if elapsed < recipe.warm_up:
-        return elapsed / recipe.warm_up
-    return (1 - elapsed) / (1 - recipe.warm_up)
+    warm_up, elapsed = recipe.warm_up if recipe.warm_up * steps >= 1 else 0.0, step / steps
+    if elapsed < warm_up:
+        return elapsed / warm_up
+    return (1 - elapsed) / (1 - warm_up)
 
 
 def _finite(value: float, what: str) -> float:

@@ -32,9 +32,15 @@ class MissingWeights(BempsError, ImportError):
         )
 
 
+class DamagedWeights(InputError):
+    """A file of weights that is not the one of the table."""
+
+
 def weights_folder() -> Path:
     """The folder of weights: that in BEMPS_WEIGHTS, else one in the user's cache."""
     named = os.environ.get("BEMPS_WEIGHTS")
+    if named and Path(named).is_file():
+        raise InputError("BEMPS_WEIGHTS", expected="a folder", got=f"the file {named}", fix="Name a folder.")
     if named:
         return Path(named)
     if sys.platform == "win32":
@@ -59,7 +65,7 @@ def find_weights(name: str) -> dict[str, Path] | None:
 
     Raises
     ------
-    InputError
+    DamagedWeights
         If a file in the folder of weights is not the one that belongs there. It is never used.
     """
     entry = encoder_entry(name)
@@ -141,7 +147,7 @@ def _installed_files(entry: TextEncoderWeights) -> dict[str, Path] | None:
 
 def _check_file(path: Path, file: WeightFile, name: str) -> None:
     if _digest(path) != file.sha256:
-        raise InputError(
+        raise DamagedWeights(
             f"weights {path}",
             expected=f"the file with sha256 {file.sha256[:12]}...",
             got="another one",

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from safetensors.torch import load_file, save_file
 
 from bemps._utils.files import written_whole
+from bemps.checks import within
 from bemps.errors import InputError, unknown_name
 from bemps.models._torch.training_loop import TrainingRecipe
 from bemps.models.base import Items, Model, NotFitted, check_labelled, count, take
@@ -84,6 +85,7 @@ class FineTunedLaplace:
         device: str | None = None,
         progress: Progress | None = None,
     ) -> None:
+        within(members, "members", 1)
         self.name, self.members, self.temperature, self.recipe = name, members, temperature, recipe
         self.top_layers, self.max_length, self.pool, self.cache = top_layers, max_length, pool, cache
         self.checkpoints, self.device, self.progress = checkpoints, device, progress
@@ -296,11 +298,16 @@ def fine_tuned(
     recipe = recipe if epochs is None else replace(recipe, epochs=epochs)
     if posterior == "laplace":
         return FineTunedLaplace(
-            name, members=members or 20, recipe=recipe, cache=cache, device=device, progress=progress
+            name,
+            members=20 if members is None else members,
+            recipe=recipe,
+            cache=cache,
+            device=device,
+            progress=progress,
         )
     return TextClassifier(
         name,
-        members=members or 5,
+        members=5 if members is None else members,
         posterior=posterior,
         validation=validation,
         recipe=recipe,

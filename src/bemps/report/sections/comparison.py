@@ -1,5 +1,6 @@
 """The section "Who beats whom": the paper's counting matrix, and a paired test over seeds."""
 
+import math
 from collections.abc import Iterator
 
 from bemps.report.blocks import Block, Section, file_stem
@@ -69,7 +70,7 @@ def _tests(tests: list[PairTest], what: str) -> Table:
         (
             f"{test.first} − {test.second}" if test.difference >= 0 else f"{test.second} − {test.first}",
             f"{abs(test.difference):.4f}",
-            f"{_ends(test)[0]:+.4f} to {_ends(test)[1]:+.4f}",
+            "–" if math.isnan(test.p) else f"{_ends(test)[0]:+.4f} to {_ends(test)[1]:+.4f}",
             p_value(test.p),
             p_value(test.corrected),
             str(test.seeds),

@@ -191,9 +191,9 @@ def _summary(run: RunFolder, setting: Setting, metric: str, saved: dict[str, Sav
             name, str(len(curve.seeds)), score(float(mean)), score(float(final.mean())), *_saved_words(name, saving),
             *(("–", "–") if test is None else (f"{test[0]:+.3f}", p_value(test[1]))),
         ))  # fmt: skip
-        numbers = (None,) * 6 if saving is None else (
-            saving.goal, saving.needed, saving.baseline, saving.share, saving.low, saving.high
-        )  # fmt: skip
+        counts = (None,) * 3 if saving is None else (saving.goal, saving.needed, saving.baseline)
+        shares = (None,) * 3 if saving is None or name == "random" else (saving.share, saving.low, saving.high)
+        numbers = *counts, *shares
         raw.append((name, len(curve.seeds), float(mean), float(low), float(high), float(final.mean()), *numbers,
                     *(test or (None, None))))  # fmt: skip
     columns = ("strategy", "seeds", "area", "at the end", f"labels to {goal:.3f}", "saved", "interval",
