@@ -145,14 +145,16 @@ def _read_dataset(source: DatasetSource, data_dir: str | None, max_pool: int | N
     if source.is_published:
         return data.load(source.path, data_dir=data_dir, max_pool=max_pool, seed=SPLIT_SEED)
     text = list(source.text) if isinstance(source.text, tuple) else source.text
-    columns: dict[str, Any] = {
-        "text": text,
-        "image": source.image,
-        "label": source.label,
-        "id": source.id,
-        "others": False,
-    }
-    read = partial(data.read, **columns, delimiter=source.delimiter, encoding=source.encoding)
+    read = partial(
+        data.read,
+        text=text,
+        image=source.image,
+        label=source.label,
+        id=source.id,
+        delimiter=source.delimiter,
+        encoding=source.encoding,
+        others=False,
+    )
     table, test = read(source.path), None if source.test is None else read(source.test)
     dataset = data.dataset_of(table, test, name=source.name, share=source.holdout, seed=SPLIT_SEED)
     pool = sampled_rows(dataset.pool, max_pool, seed=SPLIT_SEED)
