@@ -52,7 +52,7 @@ def check_output(
     path : Path
         The file or folder to write.
     option : str, optional
-        The name of the path in messages. The default is `--out` in a command and `path` in Python.
+        The name of the path in messages. The default is `--out` in a command that has it, else `path`.
     inputs : iterable of Path
         What the command reads: the project, the data file, the saved learner. They are never replaced.
     folder : str, optional
@@ -69,7 +69,7 @@ def check_output(
     InputError
         Something must not be replaced. `OutputExists` if force would replace it.
     """
-    option = option or ("path" if COMMAND_OPTIONS.get() is None else "--out")
+    option = option or ("--out" if "out" in (COMMAND_OPTIONS.get() or ()) else "path")
     try:
         sources = list(inputs)
         target = Path(os.path.realpath(path))

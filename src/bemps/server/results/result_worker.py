@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from bemps._utils.files import slug
-from bemps.errors import BempsError
+from bemps.errors import COMMAND_OPTIONS, NO_OPTIONS, BempsError
 from bemps.formats.format_registry import FORMATS
 from bemps.limits import library_threads
 from bemps.server.model.messages import Message, decode, encode
@@ -50,6 +50,7 @@ def main() -> None:
         os.nice(NICE)
     order = decode(sys.stdin.readline(), {WriteResult.kind: WriteResult})
     assert isinstance(order, WriteResult)
+    COMMAND_OPTIONS.set(NO_OPTIONS)  # what it says stands on the page
     threading.Thread(target=_follow, args=(sys.stdin, Path(order.folder)), daemon=True).start()
 
     def speak(message: Message) -> None:
