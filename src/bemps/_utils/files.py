@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
+import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ NEVER = "Choose another name, or move it away: it is never replaced."
 DRAFT = ".part"  # the ending of what is not yet written whole
 OWNER = ".bemps-owner"  # a file in the folder of a draft, locked as long as its writer lives
 HEAD = 4_096  # bytes that tell what a file is
+LONGEST_TITLE = 60  # characters of a title in the name of a file
 
 
 class OutputExists(InputError):
@@ -321,6 +323,12 @@ def link_folder(link: Path, target: Path) -> None:
 def is_draft(path: Path) -> bool:
     """Whether a file is part of something that is being written, or was left half-written."""
     return any(part.endswith(DRAFT) for part in path.parts)
+
+
+def title_as_name(title: str) -> str:
+    """Turn a title into a part of a file name that every system can store; letters of any language stay."""
+    tidy = re.sub(r"[^\w-]+", "_", unicodedata.normalize("NFC", title)).strip("_")
+    return tidy[:LONGEST_TITLE] or "project"
 
 
 def slug(words: str) -> str:

@@ -12,22 +12,15 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from bemps._utils.files import slug
 from bemps.errors import COMMAND_OPTIONS, NO_OPTIONS, BempsError
-from bemps.formats.format_registry import FORMATS
 from bemps.limits import library_threads
 from bemps.server.model.messages import Message, decode, encode
 from bemps.server.results.result_messages import NotWritten, Step, WriteResult, Written
 
-if TYPE_CHECKING:
-    from bemps.project import Project
-
 NICE = 10  # people come first
 PAUSE = 0.2  # seconds between two reports of progress
-ENDINGS = {"report": ".html"}
-FOLDERS = {"model": "-model", "arrays": "-arrays"}
 USE = """# {title}
 
 The folder `{name}` is a model that bemps learnt. With bemps installed:
@@ -75,22 +68,12 @@ def result_of(order: WriteResult, speak: Callable[[Message], None]) -> Written |
 
     try:
         with Project(open_store(order.project), progress=Pace(speak)) as project:
-            path = Path(order.folder) / _name(project, order)
-            named = None if order.what in (*ENDINGS, *FOLDERS) else order.format
-            project.export(path, order.what, named, resolved=order.resolved, audit=order.audit)
+            path = Path(order.folder) / order.name
+            project.export(path, order.what, order.format, resolved=order.resolved, audit=order.audit)
             title = project.store.read_settings().title
             return Written(_packed(path, title, order.what).name)
     except BempsError as error:
         return NotWritten(str(error))
-
-
-def _name(project: "Project", order: WriteResult) -> str:
-    """A name that says what is in it: that of the project, and what was asked for."""
-    stem = slug(project.store.read_settings().title)[:60].strip("._-") or "project"
-    if order.what in FOLDERS:
-        return stem + FOLDERS[order.what]
-    ending = ENDINGS.get(order.what) or FORMATS[order.format or "csv"].usual_ending
-    return f"{stem}-{order.what}{ending}"
 
 
 def _packed(path: Path, title: str, what: str) -> Path:
