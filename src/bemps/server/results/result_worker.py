@@ -25,13 +25,15 @@ USE = """# {title}
 
 The folder `{name}` is a model that bemps learnt. With bemps installed:
 
-    bemps predict {name} new.csv --text body --out predictions.csv
+    bemps predict {name}.zip new.csv --text body --out predictions.csv
 
 or in Python:
 
     from bemps import ActiveLearner
-    learner = ActiveLearner.load("{name}")
+    learner = ActiveLearner.load("{name}.zip")
     learner.predict(["a text"])  # the probability of every class of learner.classes
+
+Both read the zip file as it is. The folder, unpacked, does as well.
 """
 
 
@@ -83,7 +85,9 @@ def _packed(path: Path, title: str, what: str) -> Path:
     archive = path.with_name(f"{path.name}.zip")
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for file in sorted(path.rglob("*")):
-            packed.write(file, Path(path.name) / file.relative_to(path))
+            # arrays as they are: `bemps.learner` takes a file that shrinks too well for one that means harm
+            how = zipfile.ZIP_STORED if file.suffix == ".npy" else zipfile.ZIP_DEFLATED
+            packed.write(file, Path(path.name) / file.relative_to(path), how)
         if what == "model":
             packed.writestr("README.md", USE.format(title=title or path.name, name=path.name))
     shutil.rmtree(path)
