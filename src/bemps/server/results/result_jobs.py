@@ -45,7 +45,7 @@ class Job:
         The result that a user asked for.
     labels : int
         The number of labels at the start.
-    time : datetime
+    moment : datetime
         The time of the start.
     name : str
         The name of the file.
@@ -70,7 +70,7 @@ class Job:
     id: str
     wish: ResultWish
     labels: int
-    time: datetime
+    moment: datetime
     name: str
     folder: Path
     state: str = RUNNING
@@ -129,9 +129,9 @@ class ResultJobs:
             fix = "Wait for one of them, or cancel it."
             raise InputError("result", expected="fewer at once", got=f"{len(running)} that are being made", fix=fix)
         id = secrets.token_hex(8)
-        time = datetime.now()  # as the clock of the people who read it
-        name = wish.file_name(project, labels, time, {job.name for job in self._jobs.values()})
-        job = self._jobs[id] = Job(id, wish, labels, time, name, self._folder(id))
+        now = datetime.now()  # as the clock of the people who read it
+        name = wish.file_name(project, labels, now, {job.name for job in self._jobs.values()})
+        job = self._jobs[id] = Job(id, wish, labels, now, name, self._folder(id))
         job.work = asyncio.create_task(self._make(job))
         return job
 

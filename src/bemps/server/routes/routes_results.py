@@ -127,7 +127,7 @@ def _as_json(job: Job) -> dict[str, Any]:
         "state": job.state,
         "name": job.wish.title,
         "labels": job.labels,
-        "time": f"{job.time:%H:%M}",
+        "time": f"{job.moment:%H:%M}",
         "task": TASKS.get(job.task, job.task or "starting"),
         "done": job.done,
         "total": job.total,

@@ -119,8 +119,8 @@ def parse_labels(reply: str, count: int, classes: Sequence[str]) -> dict[int, st
         labels = {str(n): label for n, label in enumerate(labels, 1)}
     if not isinstance(labels, dict):
         return {}
-    said = {n: class_in_words(labels[str(n + 1)], classes) for n in range(count) if str(n + 1) in labels}
-    return {n: name or None for n, name in said.items() if name is not None}
+    names = {n: class_in_words(labels[str(n + 1)], classes) for n in range(count) if str(n + 1) in labels}
+    return {n: name or None for n, name in names.items() if name is not None}
 
 
 def _labels_in(reply: str) -> Any:
