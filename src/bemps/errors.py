@@ -13,6 +13,7 @@ from urllib.request import url2pathname
 
 # the options of the command that runs; None in Python, where parameters are named as in a call
 COMMAND_OPTIONS: ContextVar[frozenset[str] | None] = ContextVar("command options", default=None)
+NO_OPTIONS: frozenset[str] = frozenset()  # of the page, also where a command serves it
 
 MOST_NAMES = 60  # that a message lists
 LONGEST_SHOWN = 60  # characters of a name or id in a message
@@ -77,12 +78,12 @@ def parameter(name: str, value: str = "") -> str:
     str
         `text='body'` in Python, `--text body` on the command line, nothing if the command has no such option.
     """
-    options = COMMAND_OPTIONS.get()
+    options, option = COMMAND_OPTIONS.get(), name.replace("_", "-")
     if options is None:
         return f"{name}={value!r}" if value else f"{name}="
-    if name not in options:
+    if option not in options:
         return ""
-    return f"--{name} {value if value == '...' else shlex.quote(value)}" if value else f"--{name}"
+    return f"--{option} {value if value == '...' else shlex.quote(value)}" if value else f"--{option}"
 
 
 def file_or_array(name: str) -> str:

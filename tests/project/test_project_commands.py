@@ -1,6 +1,7 @@
 """bemps export, import and predict as people type them."""
 
 import csv
+import shutil
 import subprocess
 import sys
 
@@ -74,7 +75,8 @@ def test_predict_by_project_and_by_saved_model(project, tmp_path, model, words):
     assert run("export", project, "--out", tmp_path / "model", "--what", "model").exit_code == 0
     done = run("predict", project, "--out", tmp_path / "own.csv")
     assert f"Model: {words}" in done.output
-    for source, out in ((project, "a.csv"), (tmp_path / "model", "b.csv")):
+    packed = shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, "model")
+    for source, out in ((project, "a.csv"), (packed, "b.csv")):
         done = run("predict", source, tmp_path / "new.csv", "--text", "body", "--id", "nr", "--out", tmp_path / out)
         assert done.exit_code == 0, done.output
     own, a, b = (table(tmp_path / name) for name in ("own.csv", "a.csv", "b.csv"))

@@ -23,7 +23,7 @@ def labelled(choose):
 class Chat:
     """`answer` gets the body of a request and returns a status and a text; or raises, which hangs up."""
 
-    def __init__(self, answer):
+    def __init__(self, answer, port=0):
         self.answer, self.requests, self.headers = answer, [], []
         chat = self
 
@@ -59,9 +59,9 @@ class Chat:
             def handle_error(self, *_):
                 """A client that hung up is part of the tests."""
 
-        self.server = Quiet(("127.0.0.1", 0), Handler)
+        self.server = Quiet(("127.0.0.1", port), Handler)
         self.address = f"http://127.0.0.1:{self.server.server_address[1]}/v1"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
     def texts(self):

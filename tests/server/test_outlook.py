@@ -62,11 +62,11 @@ def test_images_that_cannot_be_read_are_counted_whether_skipped_or_not(small):
     ("count", "audit", "words"),
     [
         (12, 0.1, "the project has too few items"),
-        (100, 0.1, "<code>--audit 0.2</code>"),
+        (100, 0.1, "20 percent of them drawn at random"),
         (100, 0.0, "No items were set aside"),
     ],
 )
-def test_the_end_promises_no_accuracy_that_cannot_come_and_names_the_option_that_brings_one(
+def test_the_end_promises_no_accuracy_that_cannot_come_and_names_the_share_that_brings_one(
     tmp_path, count, audit, words
 ):
     write_tickets(tmp_path / "tickets.csv", tickets(count))
@@ -82,18 +82,17 @@ def test_the_end_promises_no_accuracy_that_cannot_come_and_names_the_option_that
             assert "not yet known" not in ann.panel("progress")
 
 
-def test_the_share_that_is_named_brings_an_accuracy_after_a_restart(tmp_path):
+def test_the_share_that_is_named_brings_an_accuracy(tmp_path):
     write_tickets(tmp_path / "tickets.csv", tickets(100))
     with Here(tmp_path) as server, server.person() as ann:
         as_if_there_was_a_model(server)
         shortage = audit_shortage(server.engine, {})
-        assert shortage == {"drawn": 10, "needed": 20, "share": "0.2", "again": True, "given": 0}
-        assert "Start again with <code>--audit 0.2</code>" in ann.panel("progress")
+        assert shortage == {"drawn": 10, "needed": 20, "share": 20, "again": True, "given": 0}
+        assert "Under <i>Settings</i>, 20 percent of items drawn at random set aside enough." in ann.panel("progress")
         for item in sorted(server.store.audit())[:2]:
             ann.answer(item, kind="skip")
-        assert audit_shortage(server.engine, {})["share"] == "0.22"  # a skipped one measures nothing
-    with Here(tmp_path, audit=0.22) as server, server.person() as ann:
-        as_if_there_was_a_model(server)
+        assert audit_shortage(server.engine, {})["share"] == 22  # a skipped one measures nothing
+        ann.post("settings", values={"audit_share": "22"}).raise_for_status()
         assert audit_shortage(server.engine, {}) is None
         assert "is right takes 20 labelled items" in ann.panel("progress")
 
@@ -104,20 +103,18 @@ def test_no_share_is_advised_where_the_items_came_with_their_labels(tmp_path):
         answer_all(ann, server)
         as_if_there_was_a_model(server)
         answers = server.store.current()
-        assert audit_shortage(server.engine, answers)["share"] == "0.34"
+        assert audit_shortage(server.engine, answers)["share"] == 34
         came = {name: replace(answer, annotator=SOURCE) for name, answer in answers.items()}
         shortage = audit_shortage(server.engine, came)
         assert (shortage["share"], shortage["given"]) == (None, 60)
-        words = render("shortage.html", shortage=shortage, is_mounted=False)
+        words = render("shortage.html", shortage=shortage)
         assert "only items without a label can be set aside, and 60 came with one." in words
 
 
-def test_on_the_page_of_projects_no_option_of_a_command_is_named():
-    shortage = {"drawn": 10, "needed": 20, "share": "0.2", "given": 0}
+def test_the_page_names_no_option_of_a_command():
+    shortage = {"drawn": 10, "needed": 20, "share": 20, "given": 0}
     for again in (True, False):
-        assert "--audit" in render("shortage.html", shortage=shortage | {"again": again}, is_mounted=False)
-        words = render("shortage.html", shortage=shortage | {"again": again}, is_mounted=True)
-        assert "so the accuracy stays unknown here.</p>" in words
+        assert "--" not in render("shortage.html", shortage=shortage | {"again": again})
 
 
 def test_with_enough_audit_items_the_end_leads_to_the_accuracy(tmp_path):

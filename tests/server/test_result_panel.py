@@ -1,10 +1,12 @@
 """The result from the page: files of every kind, made beside the labelling, cancelled, cleared away."""
 
 import csv
+import re
 import subprocess
 import sys
 import tempfile
 import zipfile
+from datetime import datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 
@@ -22,9 +24,12 @@ from bemps.server.model.messages import encode
 from bemps.server.project_start import Source, Wishes, prepared
 from bemps.server.results import result_jobs
 from bemps.server.results.result_messages import NotWritten, Step, WriteResult, Written
+from bemps.server.results.result_names import ResultWish, project_name
 from bemps.server.results.result_worker import result_of
 from bemps.store import Item, open_store
 
+MOMENT = datetime(2026, 11, 18, 20, 3)
+WHEN = r"\d{4}-\d\d-\d\d-\d{4}"
 PATIENCE = 120_000  # milliseconds: the process that makes a file gives way to all others
 
 
@@ -99,17 +104,50 @@ def project_file(tmp_path_factory):
 def test_every_format_is_written(project_file, tmp_path, what, format):
     folder = tmp_path / "files"
     folder.mkdir()
-    order = WriteResult(project_file, str(folder), what, format)
-    written = result_of(order, lambda message: None)
+    name = ResultWish(what, format).file_name("tickets", 40, MOMENT)
+    written = result_of(WriteResult(project_file, str(folder), name, what, format), lambda message: None)
     assert isinstance(written, Written)
+    assert written.name == name + (".zip" if format == "huggingface" else "")
     assert [path.name for path in folder.iterdir()] == [written.name]
     assert (folder / written.name).stat().st_size > 1_000
-    assert written.name.startswith(f"tickets-{what}")
+
+
+def test_results_that_differ_have_different_names():
+    kinds = [ResultWish(what, format) for what in ("labels", "predictions", "events") for format in FORMATS]
+    kinds += [ResultWish("labels", "csv", resolved=True), ResultWish("predictions", "csv", audit=True)]
+    kinds += [ResultWish(what) for what in ("report", "model", "arrays")]
+    times = [MOMENT, MOMENT + timedelta(minutes=1)]
+    named = [
+        (wish, project, wish.file_name(project, labels, time))
+        for wish in kinds
+        for project in ("tickets", "tickets-2")
+        for labels in (40, 41)
+        for time in times
+    ]
+    assert len({name for _, _, name in named}) == len(named)
+    assert len({wish.title for wish in kinds}) == len(kinds)
+    assert all(name.startswith(f"{project}-") for _, project, name in named)
+    at_once = ResultWish("predictions").file_name("tickets", 1, MOMENT)
+    assert at_once == "tickets-predictions-1-label-2026-11-18-2003.csv"
+    again = ResultWish("predictions").file_name("tickets", 1, MOMENT, {at_once})
+    assert again == "tickets-predictions-1-label-2026-11-18-2003-2.csv"
+
+
+@pytest.mark.parametrize(
+    ("file", "title", "name"),
+    [
+        *(("tickets.bemps", "tickets", "tickets"), ("tickets-2.bemps", "tickets", "tickets-2")),
+        *(("a.bemps", "Über 東京: 2026", "Über_東京_2026"), ("a.bemps", "", "a"), ("a.bemps", "?!", "project")),
+    ],
+)
+def test_files_have_the_name_of_their_project(tmp_path, file, title, name):
+    with open_store(tmp_path / file, create=True) as store:
+        assert project_name(store, title) == name
 
 
 def test_predictions_stand_beside_the_columns_of_the_file(labelled, tmp_path):
     steps = []
-    order = WriteResult(str(labelled.folder / "tickets.bemps"), str(tmp_path), "predictions", "csv")
+    order = WriteResult(str(labelled.folder / "tickets.bemps"), str(tmp_path), "out", "predictions", "csv")
     written = result_of(order, steps.append)
     rows = rows_of(tmp_path / written.name)
     truth = dict(tickets())
@@ -133,9 +171,11 @@ def test_who_brought_a_workbook_is_offered_one_and_gets_every_row(tmp_path):
         job = made(ann, what="predictions", format="xlsx")
         table = openpyxl.load_workbook(BytesIO(ann.http.get("result", params={"id": job["id"]}).content)).active
         names, *cells = table.iter_rows(values_only=True)
-        assert (job["file"], names[:2]) == ("tickets-predictions.xlsx", ("nr", "body"))
+        assert re.fullmatch(rf"tickets-predictions-40-labels-{WHEN}\.xlsx", job["file"])
+        assert names[:2] == ("nr", "body")
         assert [row[:2] for row in cells] == [(i, text) for i, (text, _) in enumerate(rows)]
         at_once = ann.http.get("export?format=xlsx")
+        assert re.search(rf'"tickets-40-labels-{WHEN}\.xlsx"', at_once.headers["content-disposition"])
         assert openpyxl.load_workbook(BytesIO(at_once.content)).active.max_row == 41
         assert "export?format=xlsx" in ann.panel("labelled")
 
@@ -148,7 +188,7 @@ def test_other_files_come_back_as_csv(labelled):
 def test_a_text_that_excel_cannot_hold_is_said_by_its_cell(server, tmp_path):
     server.store.add_items([Item("long", "x" * 40_000)])
     server.store.answer("ann", "long", "label", "bug")
-    order = WriteResult(str(server.folder / "tickets.bemps"), str(tmp_path), "labels", "xlsx")
+    order = WriteResult(str(server.folder / "tickets.bemps"), str(tmp_path), "out", "labels", "xlsx")
     refused = result_of(order, lambda message: None)
     assert isinstance(refused, NotWritten)
     assert "at most 32,767 characters" in refused.text
@@ -158,26 +198,26 @@ def test_a_text_that_excel_cannot_hold_is_said_by_its_cell(server, tmp_path):
 
 def test_what_cannot_be_made_is_said_in_words(server, tmp_path):
     label_some(server, tickets(), 0)
-    order = WriteResult(str(server.folder / "tickets.bemps"), str(tmp_path), "predictions", "csv")
+    order = WriteResult(str(server.folder / "tickets.bemps"), str(tmp_path), "out", "predictions", "csv")
     refused = result_of(order, lambda message: None)
     assert isinstance(refused, NotWritten)
     assert "at least two classes" in refused.text
 
 
-def test_the_model_folder_predicts_in_three_lines(labelled, tmp_path):
-    order = WriteResult(str(labelled.folder / "tickets.bemps"), str(tmp_path), "model")
+def test_the_zip_file_of_a_model_predicts_in_three_lines(labelled, tmp_path):
+    order = WriteResult(str(labelled.folder / "tickets.bemps"), str(tmp_path), "out", "model")
     written = result_of(order, lambda message: None)
-    with zipfile.ZipFile(tmp_path / written.name) as packed:
-        packed.extractall(tmp_path / "out")
-    assert "ActiveLearner.load" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    learner = ActiveLearner.load(tmp_path / "out" / "tickets-model")
+    path = tmp_path / written.name
+    with zipfile.ZipFile(path) as packed:
+        assert f'ActiveLearner.load("{path.name}")' in packed.read("README.md").decode()
+    learner = ActiveLearner.load(path)
     assert learner.predict(["How do I print the report?"]).argmax() == CLASSES.index("question")
 
 
 def test_a_result_by_requests_alone(labelled, own_temporary_folder):
     with labelled.person() as ann:
         job = made(ann, what="report")
-        assert job["file"] == "tickets-report.html"
+        assert re.fullmatch(rf"tickets-report-40-labels-{WHEN}\.html", job["file"])
         answer = ann.http.get("result", params={"id": job["id"]})
         assert "attachment" in answer.headers["content-disposition"]
         assert "<h1>tickets</h1>" in answer.text
@@ -248,7 +288,7 @@ def test_a_worker_without_its_server_clears_up_and_ends(large, tmp_path):
     folder = tmp_path / "files"
     folder.mkdir()
     command = [sys.executable, "-P", "-m", "bemps.server.results.result_worker"]
-    order = WriteResult(str(large.folder / "tickets.bemps"), str(folder), "predictions", "csv")
+    order = WriteResult(str(large.folder / "tickets.bemps"), str(folder), "out", "predictions", "csv")
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdin.write(encode(order).encode() + b"\n")
         process.stdin.close()
@@ -265,11 +305,14 @@ def test_the_result_by_keyboard_in_the_browser(labelled, browser, tmp_path):
         ann.page.select_option("#predictions-format", "csv-spreadsheet")
         with ann.page.expect_download(timeout=PATIENCE) as waiting:
             ann.press("Tab", "Enter")
+        first = waiting.value.suggested_filename
+        assert re.fullmatch(rf"tickets-predictions-csv-spreadsheet-40-labels-{WHEN}\.csv", first)
         waiting.value.save_as(tmp_path / "out.csv")
         assert len((tmp_path / "out.csv").read_text(encoding="utf-8-sig").splitlines()) == 241
         ann.sees("#notice", "is ready")
-        with ann.page.expect_download(timeout=PATIENCE):
+        with ann.page.expect_download(timeout=PATIENCE) as waiting:
             ann.press("Enter")
+        assert waiting.value.suggested_filename != first
         ann.page.wait_for_timeout(500)
         assert ann.page.inner_text("#notice-words").count("is ready") == 1
         ann.page.locator("#notice").wait_for(state="hidden", timeout=PATIENCE)
@@ -288,7 +331,7 @@ def test_the_result_panel_is_for_everyone(labelled, browser, scheme, width):
     with Visitor(browser, labelled.base, "ann", color_scheme=scheme, viewport=viewport) as ann:
         ann.panel("result")
         ann.page.locator("form[data-what=labels] button").click()
-        ann.page.locator("#result-files", has_text="tickets-labels.csv").wait_for(timeout=PATIENCE)
+        ann.page.locator("#result-files", has_text="tickets-40-labels-").wait_for(timeout=PATIENCE)
         assert violations(ann.page) == []
         assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert ann.page.evaluate(
@@ -315,7 +358,7 @@ def test_below_a_root_path_the_file_is_found(folder, browser):
         ann.panel("result")
         with ann.page.expect_download(timeout=PATIENCE) as waiting:
             ann.page.locator("form[data-what=labels] button").click()
-        assert waiting.value.suggested_filename == "tickets-labels.csv"
+        assert re.fullmatch(rf"tickets-0-labels-{WHEN}\.csv", waiting.value.suggested_filename)
         assert ann.errors == []
 
 
@@ -329,7 +372,8 @@ def test_a_project_in_postgresql(tmp_path):
             store.set_all({"kind": "text", "model": "tfidf", "title": "On a server"})
             for row, (_, name) in enumerate(tickets(60)[:30]):
                 store.answer("ann", f"i{row}", "label", name)
-        for what, name in (("predictions", "On_a_server-predictions.csv"), ("report", "On_a_server-report.html")):
-            written = result_of(WriteResult(where, str(tmp_path), what, "csv"), lambda message: None)
+            assert project_name(store, "On a server") == "On_a_server"
+        for what, format, name in (("predictions", "csv", "all.csv"), ("report", None, "report.html")):
+            written = result_of(WriteResult(where, str(tmp_path), name, what, format), lambda message: None)
             assert written == Written(name)
-        assert len(rows_of(tmp_path / "On_a_server-predictions.csv")) == 60
+        assert len(rows_of(tmp_path / "all.csv")) == 60

@@ -2,13 +2,15 @@
 
 import csv
 import json
+import re
 import threading
+from html import unescape
 
 import pytest
 from chatting import Chat, labelled, wording
-from serving import CLASSES, Here, Server, eventually, tickets
+from serving import CLASSES, Here, Server, eventually, free_port, tickets
 
-from bemps.errors import InputError
+from bemps.errors import COMMAND_OPTIONS, InputError
 from bemps.project import open_project
 from bemps.project.exporting import export_labels
 from bemps.server.project_start import Source, Wishes, prepared
@@ -127,6 +129,21 @@ def test_a_column_that_names_no_class_says_so(tmp_path):
     assert notes[-1] == "Column 'guess' has no value that is the name of a class. It suggests nothing."
 
 
+def test_the_page_names_no_option_of_a_command(guessed):
+    source = Source(guessed / "tickets.csv", {"text": "body"})
+    address = "http://localhost:1/v1"
+    before = COMMAND_OPTIONS.set(frozenset({"suggest-model"}))
+    try:
+        with pytest.raises(InputError, match="for example --suggest-model llama3"):
+            prepared(str(guessed / "x.bemps"), source, Wishes(classes=CLASSES, suggest=address))
+    finally:
+        COMMAND_OPTIONS.reset(before)
+    with Here(guessed) as server, server.person() as ann:
+        refused = ann.post("suggest", source="address", address=address, agreed="yes").json()
+        assert refused["fix"] == "Give the name of the model there, for example llama3."
+        assert "--" not in ann.post("suggest", source="column:gues").text
+
+
 @pytest.mark.parametrize(
     ("wishes", "words"),
     [
@@ -196,7 +213,7 @@ def test_the_model_suggests_what_it_finds_most_probable(guessed):
 def asked(folder, chat, **wishes):
     """A server whose command line named the address of a chat server."""
     server = Here(folder, suggest=chat.address, suggest_model="llama3", **wishes)
-    server.engine.suggester.pause = 0.05
+    server.engine.suggester.attempts.pause = 0.05
     server.engine.suggester.allow(chat.address, from_command=True)
     return server
 
@@ -255,20 +272,102 @@ def test_another_person_who_opens_the_page_sends_nothing_to_an_address_typed_els
             assert not eventually(lambda: len(chat.requests) > sent, 1)
 
 
-@pytest.mark.parametrize(
-    ("words", "without"),
-    [("no json at all", True), ('{"labels": {"1": "<script>alert(1)</script>"}}', True)],
-)
-def test_an_answer_that_names_no_class_suggests_nothing_and_is_counted(guessed, words, without):
-    with Chat(lambda _: (200, wording(words))) as chat:
+def said_of(person):
+    """The words of the panel of suggestions."""
+    panel = person.panel("suggestions", part="state")
+    return " ".join(unescape(re.sub("<[^>]*>", "", panel)).split())
+
+
+def test_a_text_that_fits_no_class_has_no_suggestion_and_is_sent_once(guessed):
+    with Chat(labelled(lambda text: None)) as chat:
         with asked(guessed, chat) as server, server.person() as ann:
             names = [item["id"] for item in ann.next(20)]
             assert eventually(lambda: len(server.engine.suggester.cache) >= 20)
             assert ann.post("suggestions", items=names).json() == {"suggestions": {}}
-            panel = ann.panel("suggestions")
-            assert "of them no class came back" in panel
-            assert "<script" not in panel
+            assert "of them no class came back" in said_of(ann)
         assert len(chat.texts) == len(set(chat.texts))
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (wording("Sorry, <b>I</b> cannot."), "its answer is not what was asked for: “Sorry, <b>I</b> cannot.”."),
+        ("<html>Log in</html>", "it answered with a web page. Check the address: most end in /v1."),
+    ],
+)
+def test_answers_that_cannot_be_understood_use_no_item_up(guessed, reply, words):
+    with Chat(lambda _: (200, reply)) as chat:
+        with asked(guessed, chat) as server, server.person() as ann:
+            ann.next(20)
+            assert eventually(lambda: server.engine.suggester.attempts.stopped)
+            said = said_of(ann)
+            assert "0 items asked in 5 of at most 1,000 requests. 5 answers could not be understood." in said
+            assert f"No new suggestions: {words}" in said
+            assert "tried again by itself" not in said
+            assert server.store.suggestions(server.engine.suggester.prompt.version) == {}
+        chat.answer = labelled(lambda text: TRUTH[text])
+        with asked(guessed, chat) as server, server.person() as ann:
+            names = [item["id"] for item in ann.next(20)]
+            assert eventually(lambda: len(ann.post("suggestions", items=names).json()["suggestions"]) == 20)
+            assert "could not be understood" not in said_of(ann)
+
+
+def test_an_item_without_a_clear_answer_is_asked_again_when_somebody_says_so(guessed):
+    unclear = []
+
+    def choose(text):
+        if not unclear:
+            unclear.append(text)
+        return "hm" if text in unclear else TRUTH[text]
+
+    with Chat(labelled(choose)) as chat, asked(guessed, chat, audit=0.0) as server, server.person() as ann:
+        names = {item["text"]: item["id"] for item in ann.next(20)}
+        known = lambda: ann.post("suggestions", items=list(names.values())).json()["suggestions"]  # noqa: E731
+        assert eventually(lambda: len(known()) == 19 and server.engine.suggester.attempts.set_aside == 1)
+        text = unclear[0]
+        assert chat.texts.count(text) == 3
+        assert "1 item was asked 3 times without a clear answer, and is asked again when you say so." in said_of(ann)
+        unclear[:] = ["another"]
+        ann.post("suggest/retry").raise_for_status()
+        assert eventually(lambda: known().get(names[text]) == TRUTH[text])
+
+
+def test_a_server_that_is_not_there_costs_no_request_and_is_asked_as_soon_as_it_is(guessed):
+    port = int(free_port())
+    address = f"http://127.0.0.1:{port}/v1"
+    server = Here(guessed, suggest=address, suggest_model="llama3", suggest_requests=2)
+    with server, server.person() as ann:
+        server.engine.suggester.attempts.pause = 0.05
+        server.engine.suggester.allow(address)
+        ann.next(5)
+        refused = (
+            "0 items asked in 0 of at most 2 requests. No new suggestions: the address cannot be reached (Connection "
+            "refused). Is the server running? It is tried again by itself."
+        )
+        assert eventually(lambda: refused in said_of(ann))
+        assert eventually(lambda: server.engine.suggester.attempts.wait > 0.2)  # three failures
+        assert server.store.read_settings().suggest_requests_made == 0
+        with Chat(labelled(lambda text: TRUTH[text]), port=port) as chat:
+            assert eventually(lambda: server.engine.suggester.cache)
+            assert "No new suggestions" not in said_of(ann)
+            assert server.store.read_settings().suggest_requests_made == len(chat.requests)
+
+
+def test_a_server_that_asks_for_patience_gets_it(guessed):
+    busy = threading.Event()
+    busy.set()
+    right = labelled(lambda text: TRUTH[text])
+    with (
+        Chat(lambda body: (429, "", {"retry-after": "300"}) if busy.is_set() else right(body)) as chat,
+        asked(guessed, chat) as server,
+        server.person() as ann,
+    ):
+        ann.next(5)
+        assert eventually(lambda: "it answered 429. It is tried again by itself in 5 minutes." in said_of(ann))
+        busy.clear()
+        assert len(chat.requests) == 1
+        ann.post("suggest/retry").raise_for_status()
+        assert eventually(lambda: server.engine.suggester.cache)
 
 
 def test_failures_are_said_tried_again_later_and_stop_no_label(guessed):
@@ -279,7 +378,7 @@ def test_failures_are_said_tried_again_later_and_stop_no_label(guessed):
         asked(guessed, chat) as server,
         server.person() as ann,
     ):
-        server.engine.suggester.pause = 0.6
+        server.engine.suggester.attempts.pause = 0.6
         shown = answer_all(ann, 5)
         assert len(shown) == 5
         assert eventually(lambda: "it answered 500. It is tried again by itself." in ann.panel("suggestions"))
@@ -298,7 +397,7 @@ def test_a_refusal_ends_the_asking_until_a_person_tries_again(guessed):
         server.person() as ann,
     ):
         ann.next(5)
-        assert eventually(lambda: server.engine.suggester.stopped)
+        assert eventually(lambda: server.engine.suggester.attempts.stopped)
         panel = ann.panel("suggestions")
         assert "it answered 404 (model &lt;b&gt;llama3&lt;/b&gt; not found)" in panel
         assert "Try again" in panel

@@ -14,6 +14,7 @@ from zipfile import ZipFile, ZipInfo
 
 from bemps.errors import BempsError, InputError
 
+ZIP, FIRST_BYTES = ".zip", b"PK\x03\x04"
 MOST_FILES = 20_000
 LARGEST_CONTENT = 2 * 2**30  # bytes of everything, unpacked
 LARGEST_RATIO = 200  # bytes for each packed one; texts reach 20
@@ -24,6 +25,15 @@ DEEPEST = 10  # folders in each other
 UNUSABLE = re.compile(r'[<>:"|?*\x00-\x1f\x7f]')  # letters that names of files cannot have on one of the systems
 DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, LookupError)
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a path is that of a zip file, by its name or its first bytes."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(FIRST_BYTES)) == FIRST_BYTES or path.suffix.lower() == ZIP
+    except OSError:  # a folder, or nothing
+        return False
 
 
 def check_archive(path: Path, what: str = "a zip file") -> list[ZipInfo]:

@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
+import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ NEVER = "Choose another name, or move it away: it is never replaced."
 DRAFT = ".part"  # the ending of what is not yet written whole
 OWNER = ".bemps-owner"  # a file in the folder of a draft, locked as long as its writer lives
 HEAD = 4_096  # bytes that tell what a file is
+LONGEST_TITLE = 60  # characters of a title in the name of a file
 
 
 class OutputExists(InputError):
@@ -52,7 +54,7 @@ def check_output(
     path : Path
         The file or folder to write.
     option : str, optional
-        The name of the path in messages. The default is `--out` in a command and `path` in Python.
+        The name of the path in messages. The default is `--out` in a command that has it, else `path`.
     inputs : iterable of Path
         What the command reads: the project, the data file, the saved learner. They are never replaced.
     folder : str, optional
@@ -69,7 +71,7 @@ def check_output(
     InputError
         Something must not be replaced. `OutputExists` if force would replace it.
     """
-    option = option or ("path" if COMMAND_OPTIONS.get() is None else "--out")
+    option = option or ("--out" if "out" in (COMMAND_OPTIONS.get() or ()) else "path")
     try:
         sources = list(inputs)
         target = Path(os.path.realpath(path))
@@ -321,6 +323,12 @@ def link_folder(link: Path, target: Path) -> None:
 def is_draft(path: Path) -> bool:
     """Whether a file is part of something that is being written, or was left half-written."""
     return any(part.endswith(DRAFT) for part in path.parts)
+
+
+def title_as_name(title: str) -> str:
+    """Turn a title into a part of a file name that every system can store; letters of any language stay."""
+    tidy = re.sub(r"[^\w-]+", "_", unicodedata.normalize("NFC", title)).strip("_")
+    return tidy[:LONGEST_TITLE] or "project"
 
 
 def slug(words: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from bemps._utils.archives import is_archive
 from bemps.cli.command_errors import print_errors
 from bemps.cli.options.shared_arguments import Force
 from bemps.cli.terminal_progress import print_broken, shown
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def predict(
-    model: Annotated[str, typer.Argument(help="a project, or a folder that `learner.save` or `bemps export` wrote")],
+    model: Annotated[
+        str,
+        typer.Argument(help="a project, or a saved model: a folder of `learner.save` or `bemps export`, or a zip file"),
+    ],
     file: Annotated[
         Path | None, typer.Argument(help="CSV, TSV, XLSX, JSONL or Parquet file with new items; else the project's own")
     ] = None,
@@ -48,11 +52,12 @@ def predict(
       bemps predict tickets.bemps --out predictions.csv
       bemps predict tickets.bemps new.csv --text body --out predictions.csv
       bemps predict tickets.learner new.csv --text body --out predictions.parquet
+      bemps predict tickets-model.zip new.csv --text body --out predictions.csv     (a model of the page)
     """
     console = Console(soft_wrap=True)
     with print_errors(predict):
         new = None if file is None else NewItems(file, text, id_, encoding, delimiter)
-        if Path(model).is_dir():
+        if Path(model).is_dir() or is_archive(Path(model)):
             _refuse_audit(audit)
             _by_saved(console, model, new, _output(out, format_, force, [Path(model), file]))
         else:
@@ -175,7 +180,8 @@ def _by_saved(console: Console, model: str, new: NewItems | None, output: "Outpu
         raise InputError("file", expected="a file with new items", got="none", fix=fix)
     items, columns = new.read(console, output)
     learner = ActiveLearner.load(model)
-    description = ExportInfo(title=Path(model).name, classes=learner.classes, model="bemps", columns=columns)
+    name = Path(model).stem if is_archive(Path(model)) else Path(model).name
+    description = ExportInfo(title=name, classes=learner.classes, model="bemps", columns=columns)
     labels = learner.labels
     human = {
         content_key(str(content)): labels[id]

@@ -320,7 +320,7 @@ class ActiveLearner:
         Parameters
         ----------
         path : path
-            The folder.
+            The folder, or a zip file that holds it, such as the page makes.
         model : Model, optional
             The model to use in place of the saved one.
 

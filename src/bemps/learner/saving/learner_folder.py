@@ -9,6 +9,7 @@ array-*.npy     arrays of the model, of items with several parts, and of surpris
 
 import json
 import re
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from bemps._utils import files
+from bemps._utils.archives import unpack
 from bemps._utils.protected_files import FOLDER_FILES
 from bemps.errors import InputError
 from bemps.learner.saving.descriptions import digest_of
@@ -68,6 +70,36 @@ def locked(folder: Path) -> Iterator[None]:
         raise InputError(
             str(folder), expected="no other process that saves there", got="one", fix="Try again when it is done."
         ) from error
+
+
+@contextmanager
+def unpacked(archive: Path) -> Iterator[Path]:
+    """Yield the folder of the learner in a zip file, unpacked for as long as the block runs.
+
+    Parameters
+    ----------
+    archive : Path
+        The zip file. Files of other names in it are left out.
+
+    Raises
+    ------
+    InputError
+        If it holds no learner or several, is damaged, or breaks the limits of `bemps._utils.archives`.
+    """
+    with tempfile.TemporaryDirectory(prefix="bemps-learner-") as temporary:
+        root = Path(temporary).resolve()
+        unpack(archive, root, lambda name: FOLDER_FILES[KIND].fullmatch(name) is not None)
+        folders = [state.parent for state in root.rglob(STATE)]
+        if len(folders) != 1:
+            fix = "Give a zip file of the model for bemps, as the page makes it, or the folder that learner.save wrote."
+            raise InputError(str(archive), expected="one saved learner in it", got=f"{len(folders) or 'none'}", fix=fix)
+        try:
+            yield folders[0]
+        except InputError as error:
+            if error.what.partition(":")[0] != str(folders[0]):
+                raise
+            what = error.what.replace(str(folders[0]), str(archive))  # the only one that people know
+            raise InputError(what, expected=error.expected, got=error.got, fix=error.fix) from error
 
 
 def folder_token(folder: Path) -> str | None:

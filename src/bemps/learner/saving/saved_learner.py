@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bemps._utils import files
+from bemps._utils.archives import is_archive
 from bemps.errors import InputError
 from bemps.learner.batch import Batch, Why
 from bemps.learner.saving import learner_folder
@@ -186,8 +187,13 @@ def _named(strategy: object, what: str) -> str:
 
 
 def load(path: str | PathLike[str], model: Model | None = None) -> "ActiveLearner":
-    """Load the learner of a folder."""
+    """Load the learner of a folder, or of a zip file that holds such a folder."""
     target = _folder(path)
+    if is_archive(target):
+        with learner_folder.unpacked(target) as folder:
+            learner = _load(folder, model)
+        learner.saved_as = None
+        return learner
     if not target.is_dir() and not learner_folder.lock_of(target).exists():
         learner_folder.read_state(target)  # says what is wrong, and leaves no lock behind
     try:

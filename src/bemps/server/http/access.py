@@ -22,6 +22,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bemps.errors import COMMAND_OPTIONS, NO_OPTIONS
 from bemps.server.http.annotator_names import port_name
 from bemps.server.http.error_responses import BodyTooLarge, defect, refusal
 
@@ -154,6 +155,7 @@ class Guard:
         self._uploads = uploads  # paths that take a file instead of JSON, and how many bytes of it
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        COMMAND_OPTIONS.set(NO_OPTIONS)  # for this request, and for the work that starts with the server
         if scope["type"] != "http":
             if scope["type"] == "websocket":
                 return

@@ -3,7 +3,7 @@
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
-from bemps.errors import BempsError
+from bemps.errors import COMMAND_OPTIONS, NO_OPTIONS, BempsError
 from bemps.limits import library_threads
 from bemps.server.model.messages import (
     REQUESTS,
@@ -43,6 +43,7 @@ class Answering(Protocol):
 def main() -> None:
     """Read the project's address, get ready, then answer until standard input ends."""
     speak = Voice(own_output())
+    COMMAND_OPTIONS.set(NO_OPTIONS)  # what it says stands on the page
     work_slowly(NICE)
     first = decode(sys.stdin.readline(), {OpenProject.kind: OpenProject})
     assert isinstance(first, OpenProject)

@@ -10,7 +10,7 @@ from bemps.server.engine import Engine
 from bemps.store import Answer
 from bemps.store.events import SKIP, SOURCE, UNSURE
 
-LARGEST_SHARE = 0.9  # that `--audit` takes
+LARGEST_SHARE = 90  # percent of the items that are drawn to measure accuracy
 WAITS, UNREADABLE = "not answered", "unreadable"
 REASONS = {WAITS: "not answered yet", UNREADABLE: "cannot be read", SKIP: "skipped", UNSURE: "unsure"}
 
@@ -45,8 +45,8 @@ def audit_shortage(engine: Engine, answers: Mapping[str, Answer]) -> dict[str, A
 
     drawn   items set aside to measure it
     needed  labelled ones that it takes
-    share   of `--audit` that brings them; None where the project has too few items
-    again   whether a restart with that share is enough, or a new project is needed
+    share   percent of items drawn at random that bring them; None where the project has too few items
+    again   whether that share is enough for this project, or a new one is needed
     given   labels that came with the items, where these are why there are too few: such items are never set aside
     """
     schedule = engine.schedule
@@ -65,10 +65,10 @@ def audit_shortage(engine: Engine, answers: Mapping[str, Answer]) -> dict[str, A
     return shortage | {"given": source_labels if is_why else 0}
 
 
-def _share(needed: int, items: int) -> str | None:
-    """The share of `--audit` that draws so many items; None where there is none."""
-    share = ceil(100 * needed / items) / 100 if items else 1.0
-    return f"{share:g}" if share <= LARGEST_SHARE else None
+def _share(needed: int, items: int) -> int | None:
+    """The percentage that draws so many items; None where there is none."""
+    share = ceil(100 * needed / items) if items else 100
+    return share if share <= LARGEST_SHARE else None
 
 
 def can_learn(engine: Engine, answers: Mapping[str, Answer]) -> bool:

@@ -105,6 +105,12 @@ def _lines_parsed(text: str) -> list[str]:
     return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
 
 
+def _count_parsed(text: str) -> int:
+    if (count := int(text)) < 0:
+        raise ValueError(text)
+    return count
+
+
 def _title_parsed(text: str) -> str:
     if len(text) > LONGEST_TITLE:
         raise ValueError(text)
@@ -144,6 +150,15 @@ FIELDS: tuple[SettingField, ...] = (
         "train_on_suggested",
         "Learn from accepted suggestions",
         "With no, the model learns only from labels that a person chose. Accepted suggestions still count as labels.",
+    ),
+    SettingField(
+        "suggest_requests",
+        "Requests to an address that suggests, at most",
+        "Counted over the life of the project. A request holds up to ten items.",
+        "number",
+        str,
+        _count_parsed,
+        "a whole number, 0 or more",
     ),
     lines_field(
         "shown_columns",

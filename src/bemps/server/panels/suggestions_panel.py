@@ -1,9 +1,11 @@
 """The panel of suggestions: what suggests, how it goes, how good it is, and what may be changed."""
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 from bemps.server.engine import Engine
+from bemps.server.suggestions.request_attempts import LONGEST_PAUSE, MOST_TRIES
 from bemps.server.suggestions.suggestion_quality import quality_of
 from bemps.server.suggestions.suggestion_sources import (
     ITEMS_PER_REQUEST,
@@ -29,6 +31,7 @@ def suggestions_of(engine: Engine, answers: Mapping[str, Answer]) -> dict[str, A
         "model": settings.suggest_model,
         "sending": sending_words(settings.suggest) if is_address(settings.suggest) else "",
         "items": ITEMS_PER_REQUEST,
+        "tries": MOST_TRIES,
         "characters": LONGEST_TEXT,
         "waits": suggester.waits_for_consent,
         "progress": _progress(engine),
@@ -45,5 +48,9 @@ def _progress(engine: Engine) -> dict[str, Any]:
         "made": suggester.requests_made,
         "most": engine.settings.suggest_requests,
         "problem": suggester.problem,
-        "stopped": suggester.stopped,
+        "advice": suggester.advice,
+        "goes_on": suggester.requests_left and not suggester.attempts.stopped,
+        "minutes": ceil(suggester.attempts.wait / 60) if suggester.attempts.wait > LONGEST_PAUSE else 0,
+        "unclear": suggester.attempts.unclear,
+        "set_aside": suggester.attempts.set_aside,
     }

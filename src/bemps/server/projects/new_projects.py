@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bemps.errors import COMMAND_OPTIONS, InputError
+from bemps.errors import InputError
 from bemps.server.project_start import Source, Wishes, prepared
 from bemps.server.projects.file_preview import Preview, preview
 from bemps.server.projects.project_folder import SUFFIX, ProjectFolder
@@ -56,7 +56,7 @@ class NewProjects:
         """Return a preview of an upload."""
         self._uploads.check(upload)
         folder = self._uploads.folder_of(upload) / FILES
-        return _in_words_of_page(folder, lambda: preview(folder, encoding or None))
+        return _without_folder(folder, lambda: preview(folder, encoding or None))
 
     def create(self, upload: str, choices: Choices) -> str:
         """Make a project of an upload; returns its key. After a refusal the upload is as it was."""
@@ -82,7 +82,7 @@ class NewProjects:
         source = Source(folder / path.relative_to(staged), columns)
         settings = Wishes(title=" ".join(title.split()), fewest_classes=0, **wishes)
         try:
-            store, _ = _in_words_of_page(folder / FILES, lambda: prepared(str(where), source, settings))
+            store, _ = _without_folder(folder / FILES, lambda: prepared(str(where), source, settings))
         except BaseException:
             os.rename(folder, staged)
             raise
@@ -129,9 +129,8 @@ def _wishes(seen: Preview, choices: Choices) -> dict[str, Any]:
     return {"classes": list(columns[choices.class_column])}
 
 
-def _in_words_of_page(folder: Path, work: Callable[[], Result]) -> Result:
-    """Refusals speak of no option of a command, and name files as the person did who dropped them."""
-    before = COMMAND_OPTIONS.set(frozenset())
+def _without_folder(folder: Path, work: Callable[[], Result]) -> Result:
+    """Refusals name files as the person did who dropped them."""
     try:
         return work()
     except NotSaved:
@@ -141,5 +140,3 @@ def _in_words_of_page(folder: Path, work: Callable[[], Result]) -> Result:
         begins = "file " if error.what.startswith(f"{folder}{os.sep}") else ""  # so that no name gets a capital letter
         what = begins + error.what.replace(f"{folder}{os.sep}", "")
         raise InputError(what, **dict(zip(("expected", "got", "fix"), words, strict=True))) from error
-    finally:
-        COMMAND_OPTIONS.reset(before)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from starlette.types import ASGIApp
 
-from bemps.errors import COMMAND_OPTIONS, InputError
+from bemps.errors import InputError
 from bemps.server.engine import Engine
 from bemps.server.http.error_responses import PROJECT_ADDRESS
 from bemps.server.project_start import Wishes, prepared
@@ -81,7 +81,6 @@ class OpenProjects:
 
     def _opened(self, key: str) -> OpenProject:
         path = self._path_of(key)
-        COMMAND_OPTIONS.set(frozenset())  # in a thread of its own context
         with ExitStack() as stack:
             store, _ = prepared(str(path), None, Wishes(fewest_classes=0))
             stack.callback(store.close)

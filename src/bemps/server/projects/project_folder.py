@@ -2,12 +2,11 @@
 
 import hashlib
 import os
-import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bemps._utils.files import title_as_name
 from bemps.errors import BempsError
 from bemps.server.projects.deleted_projects import DELETED
 from bemps.server.projects.uploads import UNFINISHED
@@ -15,7 +14,6 @@ from bemps.store import open_store
 from bemps.store.events import LABEL
 
 SUFFIX = ".bemps"
-LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ class ProjectFolder:
 
     def free_folder(self, title: str) -> Path:
         """Return a folder for a new project, with a name that is free and that every system can store."""
-        tidy = re.sub(r"[^\w-]+", "_", unicodedata.normalize("NFC", title)).strip("_")[:LONGEST_NAME] or "project"
+        tidy = title_as_name(title)
         taken = {DELETED, *(entry.casefold() for entry in os.listdir(self.folder))}
         names = (tidy if number == 1 else f"{tidy}-{number}" for number in range(1, len(taken) + 2))
         return self.folder / next(name for name in names if name.casefold() not in taken)

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import IO
 
-from bemps._utils.archives import MOST_FILES, safe_name, unpack
+from bemps._utils.archives import MOST_FILES, ZIP, safe_name, unpack
 from bemps._utils.files import remove
 from bemps.data.folders import IMAGES, TEXTS
 from bemps.data.reading import FORMATS
@@ -21,7 +21,6 @@ from bemps.store.sql.database_errors import NotSaved
 
 UNFINISHED = ".bemps-unfinished"
 FILES = "files"  # the folder inside an upload, and later inside the project's folder, that holds what was uploaded
-ZIP = ".zip"
 ACCEPTED = frozenset({*FORMATS, *IMAGES, *TEXTS, ZIP})
 LARGEST_UPLOAD = 512 * 2**20
 MOST_UPLOADS = 8  # that wait for somebody to go on; the oldest goes when there are more

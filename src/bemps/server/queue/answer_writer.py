@@ -7,6 +7,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TypeVar
 
 from bemps.errors import InputError
@@ -36,7 +37,8 @@ class AnswerWriter:
 
     async def run(self, write: Callable[[], Result]) -> Result:
         """Run any other function that writes, in turn with the answers."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, write)
+        in_words_of_page = copy_context().run  # as `asyncio.to_thread` does it
+        return await asyncio.get_running_loop().run_in_executor(self._thread, in_words_of_page, write)
 
     async def _work(self) -> None:
         while self._waiting:

@@ -15,6 +15,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from bemps._utils.child_processes import SAFE_PATH
@@ -22,6 +23,7 @@ from bemps._utils.files import locked
 from bemps.errors import InputError
 from bemps.server.model.messages import decode, encode, names_a_message
 from bemps.server.results.result_messages import STEPS, NotWritten, Step, WriteResult, Written
+from bemps.server.results.result_names import ResultWish
 
 PREFIX, OWNER = "bemps-results-", ".owner"
 MOST_RUNNING = 2
@@ -29,28 +31,6 @@ MOST_KEPT = 12
 KEPT_SECONDS = 3_600.0
 LOG = logging.getLogger("bemps.server")
 RUNNING, DONE, FAILED = "running", "done", "failed"
-
-
-@dataclass(frozen=True)
-class ResultWish:
-    """The result that a user asked for; `Project.export` explains the choices.
-
-    Attributes
-    ----------
-    what : str
-        The content: labels, predictions, report, model, arrays or events.
-    format : str or None
-        The name of a file format. None takes the usual one.
-    resolved : bool
-        Whether to write one resolved label for each item instead of the answers of all annotators.
-    audit : bool
-        Whether predictions, model and arrays learn from the audit items too.
-    """
-
-    what: str
-    format: str | None = None
-    resolved: bool = False
-    audit: bool = False
 
 
 @dataclass(eq=False)
@@ -65,6 +45,10 @@ class Job:
         The result that a user asked for.
     labels : int
         The number of labels at the start.
+    moment : datetime
+        The time of the start.
+    name : str
+        The name of the file.
     folder : Path
         The folder of the file.
     state : str
@@ -86,6 +70,8 @@ class Job:
     id: str
     wish: ResultWish
     labels: int
+    moment: datetime
+    name: str
     folder: Path
     state: str = RUNNING
     task: str = ""
@@ -112,7 +98,7 @@ class ResultJobs:
         self._root: Path | None = None
         self._lock = ExitStack()
 
-    def start(self, wish: ResultWish, labels: int) -> Job:
+    def start(self, wish: ResultWish, labels: int, project: str) -> Job:
         """Start to make a result, or return the job that already makes the same one.
 
         Parameters
@@ -121,6 +107,8 @@ class ResultJobs:
             The result to make.
         labels : int
             The number of labels, to tell results of different times apart.
+        project : str
+            What the names of the project's files begin with.
 
         Returns
         -------
@@ -141,7 +129,9 @@ class ResultJobs:
             fix = "Wait for one of them, or cancel it."
             raise InputError("result", expected="fewer at once", got=f"{len(running)} that are being made", fix=fix)
         id = secrets.token_hex(8)
-        job = self._jobs[id] = Job(id, wish, labels, self._folder(id))
+        now = datetime.now()  # as the clock of the people who read it
+        name = wish.file_name(project, labels, now, {job.name for job in self._jobs.values()})
+        job = self._jobs[id] = Job(id, wish, labels, now, name, self._folder(id))
         job.work = asyncio.create_task(self._make(job))
         return job
 
@@ -212,7 +202,9 @@ class ResultJobs:
         )
         assert process.stdin is not None
         assert process.stdout is not None
-        order = WriteResult(self._where, str(job.folder), wish.what, wish.format, wish.resolved, wish.audit)
+        order = WriteResult(
+            self._where, str(job.folder), job.name, wish.what, wish.chosen_format, wish.resolved, wish.audit
+        )
         try:
             process.stdin.write(encode(order).encode() + b"\n")  # not as an argument: an address may hold a password
             async for line in process.stdout:

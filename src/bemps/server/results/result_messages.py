@@ -15,6 +15,8 @@ class WriteResult(Message):
         The file of the project, or its address in a database server.
     folder : str
         The folder to write into.
+    name : str
+        The name of the file. What is a folder becomes a zip file of this name.
     what, format, resolved, audit
         As for `Project.export`.
     """
@@ -22,6 +24,7 @@ class WriteResult(Message):
     kind = "write"
     project: str
     folder: str
+    name: str
     what: str
     format: str | None = None
     resolved: bool = False

@@ -12,33 +12,28 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from bemps._utils.files import slug
-from bemps.errors import BempsError
-from bemps.formats.format_registry import FORMATS
+from bemps.errors import COMMAND_OPTIONS, NO_OPTIONS, BempsError
 from bemps.limits import library_threads
 from bemps.server.model.messages import Message, decode, encode
 from bemps.server.results.result_messages import NotWritten, Step, WriteResult, Written
 
-if TYPE_CHECKING:
-    from bemps.project import Project
-
 NICE = 10  # people come first
 PAUSE = 0.2  # seconds between two reports of progress
-ENDINGS = {"report": ".html"}
-FOLDERS = {"model": "-model", "arrays": "-arrays"}
 USE = """# {title}
 
 The folder `{name}` is a model that bemps learnt. With bemps installed:
 
-    bemps predict {name} new.csv --text body --out predictions.csv
+    bemps predict {name}.zip new.csv --text body --out predictions.csv
 
 or in Python:
 
     from bemps import ActiveLearner
-    learner = ActiveLearner.load("{name}")
+    learner = ActiveLearner.load("{name}.zip")
     learner.predict(["a text"])  # the probability of every class of learner.classes
+
+Both read the zip file as it is. The folder, unpacked, does as well.
 """
 
 
@@ -50,6 +45,7 @@ def main() -> None:
         os.nice(NICE)
     order = decode(sys.stdin.readline(), {WriteResult.kind: WriteResult})
     assert isinstance(order, WriteResult)
+    COMMAND_OPTIONS.set(NO_OPTIONS)  # what it says stands on the page
     threading.Thread(target=_follow, args=(sys.stdin, Path(order.folder)), daemon=True).start()
 
     def speak(message: Message) -> None:
@@ -74,22 +70,12 @@ def result_of(order: WriteResult, speak: Callable[[Message], None]) -> Written |
 
     try:
         with Project(open_store(order.project), progress=Pace(speak)) as project:
-            path = Path(order.folder) / _name(project, order)
-            named = None if order.what in (*ENDINGS, *FOLDERS) else order.format
-            project.export(path, order.what, named, resolved=order.resolved, audit=order.audit)
+            path = Path(order.folder) / order.name
+            project.export(path, order.what, order.format, resolved=order.resolved, audit=order.audit)
             title = project.store.read_settings().title
             return Written(_packed(path, title, order.what).name)
     except BempsError as error:
         return NotWritten(str(error))
-
-
-def _name(project: "Project", order: WriteResult) -> str:
-    """A name that says what is in it: that of the project, and what was asked for."""
-    stem = slug(project.store.read_settings().title)[:60].strip("._-") or "project"
-    if order.what in FOLDERS:
-        return stem + FOLDERS[order.what]
-    ending = ENDINGS.get(order.what) or FORMATS[order.format or "csv"].usual_ending
-    return f"{stem}-{order.what}{ending}"
 
 
 def _packed(path: Path, title: str, what: str) -> Path:
@@ -99,7 +85,9 @@ def _packed(path: Path, title: str, what: str) -> Path:
     archive = path.with_name(f"{path.name}.zip")
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for file in sorted(path.rglob("*")):
-            packed.write(file, Path(path.name) / file.relative_to(path))
+            # arrays as they are: `bemps.learner` takes a file that shrinks too well for one that means harm
+            how = zipfile.ZIP_STORED if file.suffix == ".npy" else zipfile.ZIP_DEFLATED
+            packed.write(file, Path(path.name) / file.relative_to(path), how)
         if what == "model":
             packed.writestr("README.md", USE.format(title=title or path.name, name=path.name))
     shutil.rmtree(path)

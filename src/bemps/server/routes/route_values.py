@@ -59,18 +59,12 @@ async def panel_of_items(engine: Engine, template: str, **values: Any) -> HTMLRe
     return HTMLResponse(await engine.read(make))
 
 
-async def is_mounted(request: Request) -> bool:
-    """Whether the project was opened from the page of projects: then nobody there knows options of a command."""
-    return bool(request.app.state.serving.is_mounted)
-
-
 async def query_of(request: Request) -> QueryParams:
     """Return the query parameters of a request."""
     return request.query_params
 
 
 Query = Annotated[QueryParams, Depends(query_of)]
-IsMounted = Annotated[bool, Depends(is_mounted)]
 
 
 def content_as_json(item: Item, engine: Engine) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What can be looked at: the page itself, one item, an image, the state of things."""
 
+from datetime import datetime
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -17,12 +18,13 @@ from bemps.server.http.access import page_policy
 from bemps.server.http.image_files import image_of
 from bemps.server.http.templating import render
 from bemps.server.items.shown_columns import column_image
+from bemps.server.results.result_names import ResultWish, project_name
 from bemps.server.routes.route_values import classes_of, engine_of, items_as_json, offered, page_settings, state_of
 from bemps.store.events import ADJUDICATE
 
 router = APIRouter()
 AT_ONCE = 4  # items that come with the page itself
-DOWNLOADS = {"csv": ".csv", "csv-spreadsheet": ".csv", "jsonl": ".jsonl", "xlsx": ".xlsx"}
+DOWNLOADS = ("csv", "csv-spreadsheet", "jsonl", "xlsx")
 
 
 @router.get("/")
@@ -100,7 +102,9 @@ async def export(request: Request, format: str = "csv") -> Response:
     if format not in DOWNLOADS:
         raise unknown_name("format", format, DOWNLOADS, "`bemps export` writes the others.")
     engine = engine_of(request)
-    draft = Path(mkdtemp(prefix="bemps-export-")) / f"labels{DOWNLOADS[format]}"
+    project = project_name(engine.store, engine.settings.title)
+    name = ResultWish("labels", format).file_name(project, engine.labels, datetime.now())
+    draft = Path(mkdtemp(prefix="bemps-export-")) / name
     try:
         await engine.read(lambda: export_labels(engine.store, draft, format))
     except BaseException:

@@ -13,7 +13,7 @@ from bemps.server.panels.list_panel import STATES, filters_of
 from bemps.server.panels.outlook import UNREADABLE, WAITS, audit_shortage, can_learn, without_label
 from bemps.server.panels.progress_panel import counts_of, progress_of
 from bemps.server.panels.team_panel import shares_of, team_of
-from bemps.server.routes.route_values import Annotator, IsMounted, Query, TheEngine, has_images, panel_of_items
+from bemps.server.routes.route_values import Annotator, Query, TheEngine, has_images, panel_of_items
 from bemps.server.suggestions.suggestion_quality import quality_of
 from bemps.store import COLOURS
 
@@ -82,13 +82,13 @@ def _origin(engine: Engine, item: str) -> str:
 
 
 @router.get("/progress")
-async def progress(engine: TheEngine, annotator: Annotator, mounted: IsMounted) -> HTMLResponse:
+async def progress(engine: TheEngine, annotator: Annotator) -> HTMLResponse:
     """Return the panel with counts, speed, accuracy and advice."""
     answers = await engine.read(engine.store.current)
     unlabelled = await engine.read(lambda: without_label(engine, answers))
     content = progress_of(engine, annotator, answers, unlabelled)
     quality = await engine.read(lambda: quality_of(engine, answers))
-    return HTMLResponse(render("progress.html", is_mounted=mounted, quality=quality, **content))
+    return HTMLResponse(render("progress.html", quality=quality, **content))
 
 
 @router.get("/labelled")
@@ -115,13 +115,12 @@ async def _elsewhere(engine: Engine, text: str, state: str) -> int:
 
 
 @router.get("/end")
-async def end(engine: TheEngine, annotator: Annotator, mounted: IsMounted) -> HTMLResponse:
+async def end(engine: TheEngine, annotator: Annotator) -> HTMLResponse:
     """Return the panel for the time when nothing is left to ask."""
     answers = await engine.read(engine.store.current)
     unlabelled = await engine.read(lambda: without_label(engine, answers))
     left, unreadable = unlabelled.get(WAITS, 0), unlabelled.get(UNREADABLE, 0)
     values = {
-        "is_mounted": mounted,
         "left": left,
         "own_left": engine.schedule.left_for(annotator),
         "unreadable": unreadable,
@@ -147,7 +146,7 @@ async def classes(engine: TheEngine) -> HTMLResponse:
 
 
 @router.get("/team")
-async def team(engine: TheEngine, annotator: Annotator, mounted: IsMounted) -> HTMLResponse:
+async def team(engine: TheEngine, annotator: Annotator) -> HTMLResponse:
     """Return the panel about the annotators and their agreement."""
     team_content = await engine.read(lambda: team_of(engine.store))
     shares = await engine.read(lambda: shares_of(engine.store, engine.settings))
@@ -155,7 +154,6 @@ async def team(engine: TheEngine, annotator: Annotator, mounted: IsMounted) -> H
     return await panel_of_items(
         engine,
         "team.html",
-        is_mounted=mounted,
         name=annotator,
         quality=quality,
         overlap=engine.schedule.overlap_share,

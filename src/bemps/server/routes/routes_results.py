@@ -15,20 +15,13 @@ from bemps.server.engine import Engine
 from bemps.server.http.templating import render
 from bemps.server.panels.outlook import can_learn
 from bemps.server.panels.summary import right_words
-from bemps.server.results.result_jobs import DONE, Job, ResultWish
+from bemps.server.results.result_jobs import DONE, Job
+from bemps.server.results.result_names import ResultWish, project_name
 from bemps.server.routes.route_values import Annotator, TheEngine
 from bemps.store.project_settings import ProjectSettings
 
 router = APIRouter()
 TABLES = ("csv", "jsonl", "parquet", "xlsx")  # formats that the log fits into
-TITLES = {
-    "labels": "Labels",
-    "predictions": "Predictions",
-    "report": "Report",
-    "model": "Model for bemps",
-    "arrays": "Model as plain arrays",
-    "events": "Log",
-}
 TASKS = {"embed": "reading the items", "predict": "predicting"}
 
 
@@ -89,7 +82,8 @@ async def make(asked: Asked, _: Annotator, engine: TheEngine) -> JSONResponse:
     """Start to make a file."""
     if asked.format is not None and asked.format not in FORMATS:
         raise unknown_name("format", asked.format, FORMATS)
-    job = engine.results.start(ResultWish(**asked.model_dump()), engine.labels)
+    project = project_name(engine.store, engine.settings.title)
+    job = engine.results.start(ResultWish(**asked.model_dump()), engine.labels, project)
     return JSONResponse(_as_json(job))
 
 
@@ -128,14 +122,12 @@ def _jobs(engine: Engine) -> list[dict[str, Any]]:
 
 def _as_json(job: Job) -> dict[str, Any]:
     """A job as the page shows it."""
-    name = TITLES[job.wish.what]
-    if job.wish.format and job.wish.what in ("labels", "predictions", "events"):
-        name = f"{name}, {FORMATS[job.wish.format].title}"
     return {
         "id": job.id,
         "state": job.state,
-        "name": name,
+        "name": job.wish.title,
         "labels": job.labels,
+        "time": f"{job.moment:%H:%M}",
         "task": TASKS.get(job.task, job.task or "starting"),
         "done": job.done,
         "total": job.total,

@@ -6,15 +6,17 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bemps.errors import BempsError
+from bemps.server.http.templating import short
 from bemps.server.model.model_status import ModelStatus
 from bemps.server.queue.answer_writer import AnswerWriter
 from bemps.server.queue.leasing import Lending
 from bemps.server.queue.schedule import Schedule
-from bemps.server.suggestions.chat_client import ChatError, ask_chat
+from bemps.server.suggestions.chat_client import ChatConnection, ChatError, UnclearReply
 from bemps.server.suggestions.chat_prompt import Prompt, parse_labels
+from bemps.server.suggestions.request_attempts import RequestAttempts
 from bemps.server.suggestions.suggestion_sources import ITEMS_PER_REQUEST, column_of, is_address, key_for
 from bemps.server.suggestions.suggestion_values import class_named_by, unknown_values, unknown_words
 from bemps.store import Class, Item, Store
@@ -26,7 +28,7 @@ LONGEST_WAIT_FOR_REPLY = 120.0  # seconds
 TICK = 0.25  # seconds between looks at who needs a suggestion
 SOON = 5  # items of a browser that should have a suggestion
 AHEAD = 20  # items of the model's order that are asked ahead of their turn
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds
+SHOWN_WORDS = 80  # characters of a reply that cannot be understood
 
 
 class Suggester:
@@ -59,10 +61,8 @@ class Suggester:
         self.from_command = False
         self.prompt: Prompt | None = None
         self.cache: dict[str, str | None] = {}  # what the address answered, by item
-        self.problem = ""  # why there are no suggestions, in words
-        self.stopped = False  # until a person tries again
-        self.tries = 0
-        self.pause, self.seconds = FIRST_PAUSE, LONGEST_WAIT_FOR_REPLY
+        self.attempts = RequestAttempts()
+        self.seconds = LONGEST_WAIT_FOR_REPLY
         self._temperature = True
         self.requests_made = 0
         self._column_words: tuple[object, str] = (None, "")
@@ -85,8 +85,8 @@ class Suggester:
         self.try_again()
 
     def try_again(self) -> None:
-        """Forget the last failure."""
-        self.problem, self.stopped, self.tries = "", False, 0
+        """Forget the failures: what was set aside is asked again too."""
+        self.attempts.reset()
 
     def configure(self, settings: ProjectSettings, classes: Sequence[Class]) -> None:
         """Follow the settings and the classes of the project. What was answered to the same prompt counts again."""
@@ -170,6 +170,18 @@ class Suggester:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
+    @property
+    def problem(self) -> str:
+        """Why there are no new suggestions from the address, in words; empty if there are."""
+        if self.prompt is not None and not self.requests_left:
+            return f"the limit of {self.settings.suggest_requests:,} requests is reached"
+        return self.attempts.problem
+
+    @property
+    def advice(self) -> str:
+        """What to do about the problem, as a sentence."""
+        return self.attempts.advice if self.requests_left else "Settings raises it."
+
     async def _work(self) -> None:
         while True:
             await asyncio.sleep(TICK)
@@ -177,24 +189,28 @@ class Suggester:
                 while self._may_ask() and (items := await self._items_to_ask()):
                     await self._ask(items)
             except ChatError as error:
-                await self._failed(error)
+                self.attempts.fail(error)
+                await self._wait()
             except BempsError as error:  # a database that is away: the next turn tries again
-                self.problem = str(error)
+                self.attempts.problem = str(error)
             except Exception:  # a defect here must not end suggestions without a word
                 LOG.exception("suggestions")
-                self.problem, self.stopped = "an error in bemps, which the terminal shows", True
+                self.attempts.problem, self.attempts.stopped = "an error in bemps, which the terminal shows", True
+
+    async def _wait(self) -> None:
+        """Wait before the next request, or until somebody says to try again."""
+        started = time.monotonic()
+        while not self.attempts.stopped and time.monotonic() - started < self.attempts.wait:
+            await asyncio.sleep(min(TICK, self.attempts.wait))
 
     def _may_ask(self) -> bool:
-        if self.prompt is None or self.waits_for_consent or self.stopped or not self.names:
+        if self.prompt is None or self.waits_for_consent or self.attempts.stopped or not self.names:
             return False
-        if not self.requests_left:
-            self.problem = f"the limit of {self.settings.suggest_requests:,} requests is reached"
-            return False
-        return True
+        return self.requests_left > 0
 
     async def _items_to_ask(self) -> list[Item]:
         """The items of the next request: those that people get soon, then audit items that were answered."""
-        names = self._names_to_ask()[:ITEMS_PER_REQUEST]
+        names = self._names_to_ask()[: self.attempts.size]
         return await asyncio.to_thread(lambda: list(self.store.items(names))) if names else []
 
     def _names_to_ask(self) -> list[str]:
@@ -215,38 +231,48 @@ class Suggester:
         return list(dict.fromkeys([*soon, *later, *measured]))
 
     def _unasked(self, names: Iterable[str]) -> list[str]:
-        return [name for name in dict.fromkeys(names) if name not in self.cache]
+        aside = self.attempts.is_set_aside
+        return [name for name in dict.fromkeys(names) if name not in self.cache and not aside(name)]
 
     async def _ask(self, items: Sequence[Item]) -> None:
         prompt = self.prompt
         assert prompt is not None
         body = prompt.body([item.content for item in items], temperature=self._temperature)
-        key = key_for(prompt.address, self.from_command)
-        self.requests_made += 1
-        await self.writer.run(lambda count=self.requests_made: self.store.set("suggest_requests_made", count))  # type: ignore[misc]
         try:
-            reply = await in_own_thread(lambda: ask_chat(prompt.address, body, key, self.seconds))
+            reply = await self._reply(prompt.address, body)
         except ChatError as error:
-            if not self._temperature or error.passes or "temperature" not in error.words:
-                raise
-            self._temperature = False  # some models take no such wish
-            return
+            if prompt != self.prompt:
+                return  # nobody asks this any more
+            if self._temperature and not error.passes and "temperature" in error.words:
+                self._temperature = False  # some models take no such wish
+                return
+            raise
         labels = parse_labels(reply, len(items), prompt.classes)
-        answers = {item.id: label for item, label in zip(items, labels, strict=True)}
+        answers = {items[n].id: label for n, label in labels.items()}
         await self.writer.run(lambda: self.store.add_suggestions(prompt.version, answers))
-        self.try_again()
-        if prompt == self.prompt:
-            self.cache = self.cache | answers  # never changed in place: panels read it in other threads
+        if prompt != self.prompt:
+            return
+        self.cache = self.cache | answers  # never changed in place: panels read it in other threads
+        self.attempts.take_answers([item.id for item in items], answers)
+        if not answers:
+            raise UnclearReply(f"its answer is not what was asked for: “{_beginning(reply)}”")
 
-    async def _failed(self, error: ChatError) -> None:
-        """Say it, and wait: longer each time. A refusal that will not change ends the asking."""
-        self.problem, self.tries = error.words, self.tries + 1
-        self.stopped = not error.passes
-        if not self.stopped:
-            started, tries = time.monotonic(), self.tries
-            wait = min(LONGEST_PAUSE, self.pause * 2 ** (self.tries - 1))
-            while time.monotonic() - started < wait and self.tries == tries:
-                await asyncio.sleep(min(TICK, wait))
+    async def _reply(self, address: str, body: dict[str, Any]) -> str:
+        """The words of the server. What never reached it does not count as a request."""
+        key = key_for(address, self.from_command)
+        connection = ChatConnection(address, self.seconds)
+        try:
+            await in_own_thread(connection.open)
+            self.requests_made += 1
+            await self.writer.run(lambda count=self.requests_made: self.store.set("suggest_requests_made", count))  # type: ignore[misc]
+            return await in_own_thread(lambda: connection.ask(body, key))
+        finally:
+            connection.close()
+
+
+def _beginning(reply: str) -> str:
+    """The beginning of a reply, on one line and without signs that cannot be seen."""
+    return short("".join(sign if sign.isprintable() else " " for sign in reply), SHOWN_WORDS)
 
 
 def offered_classes(classes: Iterable[Class]) -> dict[str, str]:

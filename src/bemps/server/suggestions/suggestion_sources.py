@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from bemps.errors import InputError, unknown_name
+from bemps.errors import InputError, parameter, unknown_name
 from bemps.server.http.access import is_loopback
 from bemps.store.project_settings import ADDRESSES, BY_COLUMN, BY_MODEL, ProjectSettings
 
@@ -13,6 +14,7 @@ LONGEST_TEXT = 2_000  # characters of an item that are sent
 ITEMS_PER_REQUEST = 10
 KEY, OPENAI_KEY = "BEMPS_SUGGEST_KEY", "OPENAI_API_KEY"  # in the environment
 OPENAI = "api.openai.com"
+REQUEST_PATH = "/chat/completions"  # below the address
 
 
 def parse_suggester(text: str, columns: Sequence[str]) -> str:
@@ -49,7 +51,10 @@ def parse_suggester(text: str, columns: Sequence[str]) -> str:
 
 
 def checked_address(address: str) -> str:
-    """Return an address without its last slash. Anything but http and https is refused, and so is a password in it."""
+    """Return an address without its last slash, and without the path of a request, with which people copy it.
+
+    Anything but http and https is refused, and so is a password in it.
+    """
     expected = "an address such as http://localhost:11434/v1"
     try:
         parts = urlsplit(address)
@@ -61,7 +66,7 @@ def checked_address(address: str) -> str:
     if parts.username is not None or parts.query or parts.fragment or " " in address:
         fix = f"Leave it out; a key goes into the environment as {KEY}."
         raise InputError("address", expected=expected, got="more than a host and a path", fix=fix)
-    return address.rstrip("/")
+    return address.rstrip("/").removesuffix(REQUEST_PATH).rstrip("/")
 
 
 def check_suggester(suggest: str, model: str, kind: str) -> None:
@@ -81,7 +86,7 @@ def check_suggester(suggest: str, model: str, kind: str) -> None:
     if kind != "text":
         raise InputError("suggestions", expected="texts", got="images", fix="An address suggests labels of texts only.")
     if not model.strip():
-        fix = "Give the name of the model there, for example --suggest-model llama3."
+        fix = f"Give the name of the model there, for example {parameter('suggest_model', 'llama3') or 'llama3'}."
         raise InputError("suggestions", expected="the name of a model", got="none", fix=fix)
 
 
@@ -111,7 +116,23 @@ def sending_words(address: str) -> str:
     )
 
 
-def key_for(address: str, from_command: bool) -> str | None:
+@dataclass(frozen=True)
+class SentKey:
+    """The key for an address.
+
+    Attributes
+    ----------
+    value : str or None
+        The key. None sends none.
+    advice : str
+        What to do where the server refuses it, or wants one.
+    """
+
+    value: str | None = None
+    advice: str = ""
+
+
+def key_for(address: str, from_command: bool) -> SentKey:
     """Return the key for an address, from the environment.
 
     `BEMPS_SUGGEST_KEY` goes only to an address that the command line named, so that nobody on the page can have it
@@ -119,6 +140,11 @@ def key_for(address: str, from_command: bool) -> str | None:
     """
     parts = urlsplit(address)
     if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-        return None
-    own = os.environ.get(KEY) if from_command else None
-    return own or (os.environ.get(OPENAI_KEY) if parts.hostname == OPENAI else None) or None
+        return SentKey(advice="A key is sent only over https, or to this machine.")
+    names = [*([KEY] if from_command else []), *([OPENAI_KEY] if parts.hostname == OPENAI else [])]
+    for name in names:
+        if value := os.environ.get(name):
+            return SentKey(value, f"It stands in {name} where bemps was started.")
+    if not names:
+        return SentKey(advice=f"Whoever starts bemps sets {KEY}, and names this address at the start.")
+    return SentKey(advice=f"Whoever starts bemps sets {names[-1]} before.")
