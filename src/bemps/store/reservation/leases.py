@@ -157,7 +157,7 @@ def lease(
             break
         if index % CHUNK == 0:
             leases.read(items[index : index + CHUNK])
-        if may_answer(state, leases.holders(item, now), annotator, item, answers, shares):
+        if may_answer(state, leases.holders(item, now), annotator, item, answers=answers, shares=shares):
             leases.take(item, annotator, now + int(ttl * SECOND))
             leased.append(item)
     return leased
@@ -171,7 +171,7 @@ def check_lease(n: int, ttl: float) -> None:
 
 
 def may_answer(
-    state: State, holders: set[str], annotator: str, item: str, answers: int, shares: Assignment | None
+    state: State, holders: set[str], annotator: str, item: str, *, answers: int, shares: Assignment | None
 ) -> bool:
     """Whether an annotator may answer an item.
 
