@@ -23,6 +23,7 @@ from bemps.server.results.result_messages import NotWritten, Step, WriteResult, 
 
 if TYPE_CHECKING:
     from bemps.project import Project
+    from bemps.store.project_settings import ProjectSettings
 
 NICE = 10  # people come first
 PAUSE = 0.2  # seconds between two reports of progress
@@ -32,14 +33,22 @@ USE = """# {title}
 
 The folder `{name}` is a model that bemps learnt. With bemps installed:
 
-    bemps predict {name} new.csv --text body --out predictions.csv
+    bemps predict {name} {new} --out predictions.csv
 
 or in Python:
 
     from bemps import ActiveLearner
     learner = ActiveLearner.load("{name}")
-    learner.predict(["a text"])  # the probability of every class of learner.classes
-"""
+    learner.predict({item})  # the probability of every class of learner.classes
+{more}"""
+NEW_TEXTS = {"new": "new.csv --text body", "item": '["a text"]', "more": ""}
+NEW_IMAGES = {
+    "new": "new-images",
+    "item": '["new-images/a.jpg"]',
+    "more": """
+Images are named by their paths below the current folder. Those of any folder: `bemps.data.read("new-images").items`.
+""",
+}
 
 
 def main() -> None:
@@ -77,8 +86,7 @@ def result_of(order: WriteResult, speak: Callable[[Message], None]) -> Written |
             path = Path(order.folder) / _name(project, order)
             named = None if order.what in (*ENDINGS, *FOLDERS) else order.format
             project.export(path, order.what, named, resolved=order.resolved, audit=order.audit)
-            title = project.store.read_settings().title
-            return Written(_packed(path, title, order.what).name)
+            return Written(_packed(path, project.store.read_settings(), order.what).name)
     except BempsError as error:
         return NotWritten(str(error))
 
@@ -92,7 +100,7 @@ def _name(project: "Project", order: WriteResult) -> str:
     return f"{stem}-{order.what}{ending}"
 
 
-def _packed(path: Path, title: str, what: str) -> Path:
+def _packed(path: Path, settings: "ProjectSettings", what: str) -> Path:
     """A folder as one zip file."""
     if not path.is_dir():
         return path
@@ -101,7 +109,8 @@ def _packed(path: Path, title: str, what: str) -> Path:
         for file in sorted(path.rglob("*")):
             packed.write(file, Path(path.name) / file.relative_to(path))
         if what == "model":
-            packed.writestr("README.md", USE.format(title=title or path.name, name=path.name))
+            new = NEW_IMAGES if settings.kind == "image" else NEW_TEXTS
+            packed.writestr("README.md", USE.format(title=settings.title or path.name, name=path.name, **new))
     shutil.rmtree(path)
     return archive
 
