@@ -4,6 +4,7 @@ import csv
 import json
 import sqlite3
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -11,8 +12,12 @@ from typer.testing import CliRunner
 
 from bemps import InputError
 from bemps.cli import app
+from bemps.data import ImageFiles
+from bemps.learner import ActiveLearner
 from bemps.project import open_project
 from bemps.server.project_start import Source, Wishes, prepared
+from bemps.server.results.result_messages import WriteResult
+from bemps.server.results.result_worker import result_of
 from bemps.store import NewAnswer, open_store
 
 TEXTS = [f"{'crash error' if i % 2 else 'please add'} number {i}" for i in range(30)]
@@ -279,7 +284,7 @@ def pictures(tmp_path, monkeypatch):
     with store:
         store.record([NewAnswer("ann", f"{i}.png", "label", "warm" if i % 2 else "cold") for i in range(8)])
         store.record([NewAnswer("ann", "broken.png", "label", "warm")])
-    monkeypatch.setattr("bemps.models.content_models.PIXELS", 8)  # quick to learn from
+    monkeypatch.setattr("bemps.models.image_contents.PIXELS", 8)  # quick to learn from
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -307,15 +312,71 @@ def test_a_learner_of_pictures_leaves_broken_ones_out_and_can_be_saved(pictures)
         assert project.broken == {"broken.png", "empty.jpg"}
         assert len(learner.ask(12)) == 12
         project.export("model.learner", "model")
-    from bemps.learner import ActiveLearner
-
     assert ActiveLearner.load(pictures / "model.learner").ask(12).items == learner.ask(12).items
 
 
-def test_new_images_are_refused_with_what_works(pictures):
-    done = run("predict", "im.bemps", "im", "--out", "q.csv")
-    assert done.exit_code == 2
-    assert "open it with bemps label, and predict without FILE" in " ".join(done.output.split())
+@pytest.fixture
+def new_pictures(pictures):
+    """Pictures with the names of those of the project, and other colours; one is no image."""
+    from PIL import Image
+
+    (pictures / "new" / "inner").mkdir(parents=True)
+    for number in range(4):
+        colour = (30, 40, 210) if number % 2 else (210, 40, 30)
+        Image.new("RGB", (24, 20), colour).save(pictures / "new" / "inner" / f"{number}.png")
+    (pictures / "new" / "broken.png").write_bytes(b"no image")
+    return pictures
+
+
+def told_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return {row["image"]: row["final"] for row in csv.DictReader(file)}
+
+
+COLOURS = {f"inner/{number}.png": "cold" if number % 2 else "warm" for number in range(4)} | {"broken.png": ""}
+
+
+def test_new_images_of_a_folder_are_predicted_by_a_project(new_pictures):
+    done = run("predict", "im.bemps", "new", "--out", "q.csv")
+    assert done.exit_code == 0, done.output
+    assert "1 image cannot be decoded" in done.output
+    assert told_of(new_pictures / "q.csv") == COLOURS
+    refused = run("predict", "im.bemps", "q.csv", "--text", "label", "--out", "r.csv")
+    assert "expected images; got texts" in " ".join(refused.output.split())
+
+
+def test_the_model_of_pictures_names_no_folder_and_needs_none_of_its_pictures(new_pictures, monkeypatch):
+    with open_project("im.bemps") as project:
+        project.export("pictures-model", "model")
+        expected = project.learner().predict(["3.png", "4.png"])
+    for place in ("im", "im.bemps", "im.bemps.vectors"):
+        if (new_pictures / place).exists():
+            (new_pictures / place).rename(new_pictures / f"gone {place}")
+    files = list((new_pictures / "pictures-model").iterdir())
+    assert not [file for file in files if str(new_pictures).encode() in file.read_bytes()]
+    done = run("predict", "pictures-model", "new", "--out", "q.csv")
+    assert done.exit_code == 0, done.output
+    assert "1 image cannot be decoded; the predictions have no class there: broken.png" in done.output
+    assert told_of(new_pictures / "q.csv") == COLOURS
+    (new_pictures / "new" / "list.csv").write_text("path,nr\ninner/1.png,a\n")
+    listed = run("predict", "pictures-model", "new/list.csv", "--image", "path", "--out", "l.csv")
+    assert listed.exit_code == 0, listed.output
+    assert told_of(new_pictures / "l.csv") == {"inner/1.png": "cold"}
+
+    learner, paths = ActiveLearner.load("pictures-model"), ["gone im/3.png", "gone im/4.png"]
+    assert np.array_equal(learner.predict(paths), expected)
+    monkeypatch.chdir("/")
+    images = ImageFiles(tuple(str(new_pictures / path) for path in paths))
+    assert np.array_equal(learner.predict(images), expected)
+
+
+def test_the_packed_model_of_pictures_says_how_it_predicts_pictures(pictures):
+    (pictures / "result").mkdir()
+    written = result_of(WriteResult(str(pictures / "im.bemps"), str(pictures / "result"), "model"), lambda step: None)
+    with zipfile.ZipFile(pictures / "result" / written.name) as packed:
+        words = packed.read("README.md").decode()
+    assert "bemps predict im-model new-images --out" in words
+    assert "a text" not in words
 
 
 def test_an_image_under_two_names_is_asked_once_and_the_answer_counts_for_both(pictures):

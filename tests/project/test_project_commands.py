@@ -62,7 +62,8 @@ def test_import_takes_labels_with_spaces_around_them(project, tmp_path):
 
 
 @pytest.mark.parametrize(("model", "words"), [("tfidf", "TF-IDF vectors"), ("minilm-heads", "MiniLM vectors")])
-def test_predict_by_project_and_by_saved_model(project, tmp_path, model, words):
+def test_predict_by_project_and_by_saved_model(project, tmp_path, monkeypatch, model, words):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for package in MODELS[model].vectors.packages:
         pytest.importorskip(package)
     if model != "tfidf":
@@ -73,12 +74,14 @@ def test_predict_by_project_and_by_saved_model(project, tmp_path, model, words):
     with (tmp_path / "new.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["nr", "body"], *([f"n{i}", text] for i, text in enumerate(TEXTS))])
     assert run("export", project, "--out", tmp_path / "model", "--what", "model").exit_code == 0
+    assert not [file for file in (tmp_path / "model").iterdir() if str(tmp_path).encode() in file.read_bytes()]
     done = run("predict", project, "--out", tmp_path / "own.csv")
     assert f"Model: {words}" in done.output
     packed = shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, "model")
     for source, out in ((project, "a.csv"), (packed, "b.csv")):
         done = run("predict", source, tmp_path / "new.csv", "--text", "body", "--id", "nr", "--out", tmp_path / out)
         assert done.exit_code == 0, done.output
+    assert bool(list((tmp_path / "cache").rglob("*.npy"))) == (model != "tfidf")  # read once, also without the project
     own, a, b = (table(tmp_path / name) for name in ("own.csv", "a.csv", "b.csv"))
     assert a == b
     assert [row["p_bug"] for row in a] == [row["p_bug"] for row in own]

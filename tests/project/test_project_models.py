@@ -9,9 +9,10 @@ from encoder_weights import needs_weights
 from bemps import ActiveLearner, InputError, MissingExtra
 from bemps.cli.label import _better_model
 from bemps.errors import pip_install
-from bemps.models.content_models import EfficientNetVectors, MiniLMAndWords, MiniLMVectors, TfidfVectors, images_in
+from bemps.models.content_models import MiniLMAndWords, MiniLMVectors, TfidfVectors
 from bemps.models.encoders import find_weights
 from bemps.models.encoders.encoder_registry import ENCODERS
+from bemps.models.image_contents import EfficientNetVectors, images_in
 from bemps.models.model_registry import project_kinds
 from bemps.models.model_registry import project_models as rows_of
 from bemps.project import project_models

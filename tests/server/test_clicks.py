@@ -238,6 +238,56 @@ def test_no_word_is_broken_on_a_button(folder, browser, width):
         assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+SUBJECTS = (
+    "Delivery",
+    "Refunds",
+    "Accounts",
+    "Warranty",
+    "Invoices",
+    "Discounts",
+    "Complaints",
+    "Returns",
+    "Spare parts",
+)
+LONG_NAMES = tuple(f"{subject}: what customers outside of the European Union ask about it" for subject in SUBJECTS)
+ALIKE = tuple(f"What customers outside of the European Union ask about {subject.lower()}" for subject in SUBJECTS)
+IN_VIEW = """() => {
+    const boxOf = (part) => part.getBoundingClientRect();
+    const classes = document.querySelector("#classes"), commands = document.querySelector(".commands");
+    const page = document.documentElement, frame = boxOf(classes);
+    const inside = (part) => boxOf(part).top >= frame.top - 1 && boxOf(part).bottom <= frame.bottom + 1;
+    return {
+        page: page.scrollHeight <= innerHeight && page.scrollWidth <= innerWidth,
+        commands: boxOf(commands).bottom <= boxOf(document.querySelector(".foot")).top + 1,
+        card: boxOf(document.querySelector(".card")).height >= 140,
+        buttons: [...classes.children].every(inside),
+    };
+}"""
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1366, 768), (1024, 768), (390, 844)], ids=str)
+def test_long_names_of_classes_leave_all_buttons_and_commands_in_view(folder, browser, size):
+    names = (*LONG_NAMES[:-1], ("Returns and all else " * 10).strip())
+    view = {"width": size[0], "height": size[1]}
+    with Here(folder, classes=names) as server, Visitor(browser, server.base, "ann", viewport=view) as ann:
+        assert ann.page.evaluate(IN_VIEW) == {"page": True, "commands": True, "card": True, "buttons": True}
+        ann.page.hover(f'.class[data-label="{names[-1]}"]')
+        ann.page.wait_for_selector("#class-help:visible")
+        assert ann.page.locator("#class-help").inner_text() == names[-1]
+        if size[0] > 1_000:
+            ann.panel("progress")
+            assert ann.page.evaluate(IN_VIEW) == {"page": True, "commands": True, "card": True, "buttons": True}
+
+
+def test_names_that_differ_at_their_end_are_not_cut_and_their_buttons_scroll(folder, browser):
+    view = {"width": 390, "height": 844}
+    with Here(folder, classes=ALIKE) as server, Visitor(browser, server.base, "ann", viewport=view) as ann:
+        assert ann.page.evaluate(IN_VIEW) == {"page": True, "commands": True, "card": True, "buttons": False}
+        ann.page.hover(f'.class[data-label="{ALIKE[-1]}"]')  # reached by scrolling
+        words = ann.page.locator(f'.class[data-label="{ALIKE[-1]}"] span')
+        assert words.evaluate("span => span.scrollHeight <= span.clientHeight + 1")
+
+
 def test_thirty_classes_and_the_commands_are_all_on_one_screen(folder, browser):
     classes = tuple(f"topic {number} of the desk" for number in range(30))
     size = {"width": 1440, "height": 900}

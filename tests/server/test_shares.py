@@ -1,6 +1,7 @@
 """Each person gets the items of their own share, by a column of the file."""
 
 import csv
+from contextlib import ExitStack
 
 import pytest
 from browsing import Visitor, browser_of
@@ -58,6 +59,34 @@ def test_a_person_gets_their_share_and_what_is_for_everybody(folder):
         assert ann.post("next", n=1).json()["left"] == 0
 
 
+def test_items_for_three_people_get_three_answers_and_people_of_their_share_come_first(folder):
+    wishes = {"assign_by": "region", "assigned_to": {"north": ["ann"], "south": ["cem", "dan", "eve"]}}
+    with Here(folder, audit=0.0, overlap=1.0, answers=3, **wishes) as server, ExitStack() as stack:
+        people = {name: stack.enter_context(server.person(name)) for name in ("ben", "cem", "dan", "eve", "ann")}
+        asked = {name: [] for name in people}
+        for turn in range(3):
+            for name, person in people.items():
+                asked[name] += everything(person)
+                if turn == 0 and name == "cem":
+                    assert "Everything of yours is answered" in person.panel("end")
+                    assert "20 items wait for the answer of another person" in person.panel("end")
+                if turn == 0 and name != "ann":
+                    assert "north" not in regions(server, asked[name])
+        by_region = {
+            region: {
+                tuple(sorted(answer.annotator for answer in server.store.answers_of(item)))
+                for item in server.store.ids()
+                if regions(server, [item]) == [region]
+            }
+            for region in REGIONS
+        }
+        assert by_region["south"] == {("cem", "dan", "eve")}
+        assert all("ann" in names and len(names) == 3 for names in by_region["north"])
+        assert all(len(names) == 3 for names in by_region[""])
+        assert "wait" not in people["ann"].panel("end")
+        assert "Everything is answered" in people["ann"].panel("end")
+
+
 def test_with_shares_people_do_not_take_each_others_queues(folder):
     wishes = {"assign_by": "region", "assigned_to": {"north": ["ann"], "south": ["cem"]}}
     with Here(folder, audit=0.0, **wishes) as server, server.person("ann") as ann, server.person("cem") as cem:
@@ -78,6 +107,21 @@ def test_a_value_is_the_same_in_upper_and_lower_case_and_one_that_no_item_has_is
     assert store.assignment().people("north") == ["ann"]
     assert [note for note in notes if "region" in note] == [
         "No item has 'suoth' in column 'region'. Its values: north, south."
+    ]
+    store.close()
+
+
+def test_that_a_share_has_too_few_people_for_the_answers_is_said(folder):
+    people = {"north": ["ann"], "south": ["ann", "ben", "cem"]}
+    wishes = {"model": "none", "assign_by": "region", "assigned_to": people}
+    source = Source(folder / "tickets.csv", {"text": "body"})
+    store, notes = prepared(str(folder / "p.bemps"), source, Wishes(classes=("bug", "feature"), **wishes))
+    assert not any("others are asked" in note for note in notes)
+    store.close()
+    store, notes = prepared(str(folder / "p.bemps"), None, Wishes(overlap=0.5, answers=3))
+    assert [note for note in notes if "others are asked" in note] == [
+        "3 people label some items, and 'north' has fewer in column 'region': others are asked too, after one of its "
+        "own people. To ask nobody else, name more: --assign VALUE=NAMES."
     ]
     store.close()
 

@@ -48,6 +48,17 @@ def test_items_that_come_later_have_their_shares_too(store, opened):
     assert store.lease("dan", ["t9", "t1"], 2, 60) == ["t9", "t1"]
 
 
+def test_where_a_share_has_too_few_people_others_answer_the_items_of_several_people(store):
+    store.set("answers_per_item", 3)
+    store.mark_overlap(["t0", "t2"])  # of the north, which has two people, and of Ann
+    assert store.lease("eve", ["t0", "t2", "t5"], 3, 60) == ["t0", "t2"]
+    assert store.lease("dan", ["t0", "t2"], 2, 60) == ["t2"]  # the other two are for bob and Cem Öz
+    assert store.lease("fay", ["t0", "t2"], 2, 60) == []
+    for who, items in (("bob", ["t0"]), ("CEM ÖZ", ["t0"]), ("ann", ["t2"])):
+        assert store.lease(who, ["t0", "t2"], 2, 60) == items
+    assert store.lease("eve", ["t0", "t2"], 2, 60) == ["t0", "t2"]  # renewed
+
+
 def test_anybody_may_answer_what_they_open_themselves(store):
     store.answer("eve", "t0", "label", "bug")
     assert store.current()["t0"].annotator == "eve"

@@ -64,5 +64,5 @@ def export(
             if what in ("predictions", "model", "arrays"):
                 console.print(f"Model: {opened.model().words}", highlight=False, markup=False)
             if what == "predictions":
-                print_broken(console, opened)
+                print_broken(console, opened.broken)
     console.print(f"{what} of {name}: {out}", highlight=False, markup=False)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -15,7 +15,9 @@ from bemps.cli.terminal_progress import print_broken, shown
 from bemps.errors import InputError
 
 if TYPE_CHECKING:
+    from bemps.formats.entries import ExportInfo
     from bemps.formats.user_columns import Column
+    from bemps.learner import ActiveLearner
     from bemps.project import Project
     from bemps.project.exporting import Output
     from bemps.store import Item
@@ -27,11 +29,17 @@ def predict(
         typer.Argument(help="a project, or a saved model: a folder of `learner.save` or `bemps export`, or a zip file"),
     ],
     file: Annotated[
-        Path | None, typer.Argument(help="CSV, TSV, XLSX, JSONL or Parquet file with new items; else the project's own")
+        Path | None,
+        typer.Argument(
+            help="CSV, TSV, XLSX, JSON, JSONL, Parquet or folder: new texts or images; else the project's own"
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="the file of the predictions")] = Path("predictions.csv"),
     text: Annotated[list[str] | None, typer.Option(help="column of the texts (repeatable: joined)")] = None,
-    id_: Annotated[str | None, typer.Option("--id", help="column of ids; else content hashes")] = None,
+    image: Annotated[str | None, typer.Option(help="column of image paths, relative to FILE")] = None,
+    id_: Annotated[
+        str | None, typer.Option("--id", help="column of ids; else content hashes, or paths in a folder")
+    ] = None,
     encoding: Annotated[str | None, typer.Option(help="encoding of FILE, if not UTF-8")] = None,
     delimiter: Annotated[str | None, typer.Option(help="separator of FILE, if not a comma")] = None,
     format_: Annotated[
@@ -40,7 +48,7 @@ def predict(
     audit: Annotated[bool, typer.Option("--audit", help="learn from the labels that measure accuracy, too")] = False,
     force: Force = False,
 ) -> None:
-    """Predict the classes of a project's items, or of the texts of a file.
+    """Predict the classes of a project's items, or of new texts or images.
 
     The model is fitted again to the labels that it was saved with, which gives the same model. The file has every
     column of yours in its order, then id, text, label (the most probable class), probability, human (the label that
@@ -53,10 +61,11 @@ def predict(
       bemps predict tickets.bemps new.csv --text body --out predictions.csv
       bemps predict tickets.learner new.csv --text body --out predictions.parquet
       bemps predict tickets-model.zip new.csv --text body --out predictions.csv     (a model of the page)
+      bemps predict photos-model new-photos/ --out predictions.csv
     """
     console = Console(soft_wrap=True)
     with print_errors(predict):
-        new = None if file is None else NewItems(file, text, id_, encoding, delimiter)
+        new = None if file is None else NewItems(file, text, image, id_, encoding, delimiter)
         if Path(model).is_dir() or is_archive(Path(model)):
             _refuse_audit(audit)
             _by_saved(console, model, new, _output(out, format_, force, [Path(model), file]))
@@ -67,14 +76,16 @@ def predict(
 
 @dataclass(frozen=True)
 class NewItems:
-    """A file with items, and its columns.
+    """A file or folder with items, and its columns.
 
     Attributes
     ----------
     file : Path
-        The file.
+        The file or folder.
     text : list of str or None
         The columns of the texts. None if the user named none.
+    image : str or None
+        The column of the paths of images. None if the user named none.
     id : str or None
         The column of the ids. None if the user named none.
     encoding, delimiter : str or None
@@ -83,29 +94,60 @@ class NewItems:
 
     file: Path
     text: list[str] | None
+    image: str | None
     id: str | None
     encoding: str | None
     delimiter: str | None
 
-    def read(self, console: Console, output: "Output") -> "tuple[list[Item], tuple[Column, ...]]":
-        """The items of the file, each with its row, and the columns of the file."""
+    def read(self, console: Console, output: "Output") -> "NewRows":
+        """Read the items, each with its row."""
         from bemps.data import read
         from bemps.formats.entries import items_of
         from bemps.formats.user_columns import columns_of_table
         from bemps.project.empty_rows import insert_empty_rows, noted_empty_rows
+        from bemps.project.project_creation import contents_of
 
-        if self.file.is_dir():
-            fix = "Put new images into the folder of the project, open it with bemps label, and predict without FILE."
-            raise InputError(str(self.file), expected="a file with texts", got="a folder", fix=fix)
-        table = read(self.file, text=self.text, id=self.id, encoding=self.encoding, delimiter=self.delimiter)
-        if not isinstance(table.items, list):
-            fix = "Name the column with --text."
-            raise InputError(str(self.file), expected="a file with texts", got=table.kind, fix=fix)
+        id = self.id or ("path" if self.file.is_dir() else None)
+        columns: dict[str, Any] = {"text": self.text, "image": self.image, "id": id}
+        table = read(self.file, encoding=self.encoding, delimiter=self.delimiter, **columns)
+        folder = self.file if self.file.is_dir() else self.file.absolute().parent
+        contents = contents_of(table, folder)
         console.print(f"{self.file}: {table.findings}", highlight=False, markup=False)
         if table.empty:
             console.print(_becomes_of_empty_rows(output), highlight=False, markup=False)
-        items = insert_empty_rows(items_of(table, table.items), noted_empty_rows(table))
-        return list(items), tuple(columns_of_table(table, table.items))
+        items = insert_empty_rows(items_of(table, contents), noted_empty_rows(table))
+        return NewRows(self.file, folder, list(items), tuple(columns_of_table(table, contents)), table.kind)
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """The items of a file or folder.
+
+    Attributes
+    ----------
+    file : Path
+        The file or folder.
+    folder : Path
+        The folder where the paths of images start.
+    items : list of Item
+        The items, each with its row.
+    columns : tuple of Column
+        The columns of the file.
+    kind : str
+        Whether they are texts or images.
+    """
+
+    file: Path
+    folder: Path
+    items: "list[Item]"
+    columns: "tuple[Column, ...]"
+    kind: str
+
+    def check_kind(self, kind: str) -> None:
+        """Refuse texts for a model of images, and images for one of texts."""
+        if self.kind != kind:
+            fix = f"Name the column with --{kind}, or give a folder of {kind} files."
+            raise InputError(str(self.file), expected=f"{kind}s", got=f"{self.kind}s", fix=fix)
 
 
 def _becomes_of_empty_rows(output: "Output") -> str:
@@ -134,9 +176,10 @@ def _by_project(
         output = output_beside(project_files(project.store))
         model_choice = project.model()
         description = export_info(project.store, model=f"bemps {model_choice.name}")
-        items, columns = (
-            (rows_of_project(project.store), description.columns) if new is None else new.read(console, output)
-        )
+        rows = None if new is None else new.read(console, output)
+        if rows is not None:
+            rows.check_kind(project.store.read_settings().kind)
+            description = replace(description, columns=rows.columns)
         console.print(f"Model: {model_choice.words}", highlight=False, markup=False)
         console.print(_learnt_from(project, audit), highlight=False, markup=False)
         if project.is_fine_tuned(audit):
@@ -144,8 +187,25 @@ def _by_project(
                 "Its encoder learns from them first, which takes some minutes (bemps label --adapt off leaves that out)"
             )
             console.print(words, highlight=False, markup=False)
-        write_predictions(project.predict(items, audit=audit), replace(description, columns=columns), output)
-        print_broken(console, project)
+        if rows is not None and rows.kind == "image":
+            _write_images(console, project.current_learner(audit), rows, description, output)
+            return
+        items = rows_of_project(project.store) if rows is None else rows.items
+        write_predictions(project.predict(items, audit=audit), description, output)
+        print_broken(console, project.broken)
+
+
+def _write_images(
+    console: Console, learner: "ActiveLearner", rows: NewRows, description: "ExportInfo", output: "Output"
+) -> None:
+    """Predict images of a folder that is not the project's: what people said of its images is not said of these."""
+    from bemps.formats.entries import predicted_items
+    from bemps.project.exporting import write_predictions
+    from bemps.project.portable_model import predict_images
+
+    predicted = list(predicted_items(lambda names: predict_images(learner, rows.folder, names), rows.items))
+    write_predictions(predicted, description, output)
+    print_broken(console, [each.item.content for each in predicted if each.item.id and not each.probs])
 
 
 def _learnt_from(project: "Project", audit: bool) -> str:
@@ -166,7 +226,7 @@ def _learnt_from(project: "Project", audit: bool) -> str:
 
 def _refuse_audit(audit: bool) -> None:
     if audit:
-        fix = "Give the project, or save a model that has learnt from them: project.learner(audit=True).save(...)."
+        fix = "Give the project, or a model that learnt from them: bemps export PROJECT --what model --audit."
         raise InputError("--audit", expected="a project", got="a saved model", fix=fix)
 
 
@@ -174,18 +234,25 @@ def _by_saved(console: Console, model: str, new: NewItems | None, output: "Outpu
     from bemps.formats.entries import ExportInfo, content_key, predicted_items
     from bemps.learner import ActiveLearner
     from bemps.project.exporting import write_predictions
+    from bemps.project.portable_model import image_encoder
+    from bemps.project.project_models import cache_folder
 
     if new is None:
         fix = f"For example: bemps predict {model} new.csv --text body"
-        raise InputError("file", expected="a file with new items", got="none", fix=fix)
-    items, columns = new.read(console, output)
-    learner = ActiveLearner.load(model)
+        raise InputError("file", expected="a file or folder with new items", got="none", fix=fix)
+    rows = new.read(console, output)
+    learner = ActiveLearner.load(model, cache=cache_folder(None))
+    kind = "text" if image_encoder(learner) is None else "image"
+    rows.check_kind(kind)
     name = Path(model).stem if is_archive(Path(model)) else Path(model).name
-    description = ExportInfo(title=name, classes=learner.classes, model="bemps", columns=columns)
+    description = ExportInfo(title=name, classes=learner.classes, field=kind, model="bemps", columns=rows.columns)
+    if kind == "image":
+        _write_images(console, learner, rows, description, output)
+        return
     labels = learner.labels
     human = {
         content_key(str(content)): labels[id]
         for id, content in zip(learner.pool.ids, learner.items, strict=True)
         if id in labels
     }
-    write_predictions(predicted_items(learner.predict, items, human), description, output)
+    write_predictions(predicted_items(learner.predict, rows.items, human), description, output)

@@ -1,6 +1,6 @@
 """The progress of long work on the terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -19,9 +19,9 @@ def shown(console: Console, project: "Project") -> Iterator[None]:
         yield
 
 
-def print_broken(console: Console, project: "Project") -> None:
+def print_broken(console: Console, broken: Iterable[str]) -> None:
     """Name the images that stand in the predictions without a class."""
-    names = sorted(project.broken)
+    names = sorted(broken)
     if names:
         more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
         words = f"{len(names):,} image{'s' * (len(names) > 1)} cannot be decoded; the predictions have no class there"

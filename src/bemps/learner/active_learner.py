@@ -314,7 +314,9 @@ class ActiveLearner:
         save(self, path, force=force, with_model=with_model)
 
     @classmethod
-    def load(cls, path: str | PathLike[str], model: Model | None = None) -> "ActiveLearner":
+    def load(
+        cls, path: str | PathLike[str], model: Model | None = None, *, cache: str | PathLike[str] | None = None
+    ) -> "ActiveLearner":
         """Load a saved learner. It asks for the same next batch.
 
         Parameters
@@ -323,6 +325,9 @@ class ActiveLearner:
             The folder, or a zip file that holds it, such as the page makes.
         model : Model, optional
             The model to use in place of the saved one.
+        cache : path, optional
+            A folder where vectors of texts and images are kept, if the saved model names none that is here. The default
+            is a temporary folder, so that every load makes them anew.
 
         Returns
         -------
@@ -335,7 +340,7 @@ class ActiveLearner:
         """
         from bemps.learner.saving.saved_learner import load
 
-        return load(path, model)
+        return load(path, model, None if cache is None else str(cache))
 
     def estimation_rows(self) -> Int[Array, " M"]:
         """Return the positions of the estimation pool, drawn once from all items."""

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 import numpy as np
 from jaxtyping import Float, Int
 
+from bemps.data.images import Images
 from bemps.errors import BempsError, InputError
 from bemps.types import Array
 
@@ -30,8 +31,8 @@ class Frame(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
-# Rows of an array (vectors, images, ids), of a table, or texts.
-Items = Array | Sequence[Any] | Frame
+# Rows of an array (vectors, images, ids), of a table, texts, or images that are decoded on use.
+Items = Array | Sequence[Any] | Frame | Images
 T = TypeVar("T")
 
 LARGEST = 1e100  # of a vector: squares of larger numbers overflow

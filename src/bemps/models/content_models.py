@@ -1,21 +1,17 @@
 """Models whose items are contents, texts or paths of images, which they turn into vectors themselves.
 
-Without an encoder their items are vectors already. The one that needs torch is in `bemps.models.content_heads`.
+Without an encoder their items are vectors already. The one that needs torch is in `bemps.models.content_heads`, the
+vectors of images are in `bemps.models.image_contents`.
 Their settings are plain values, so that `learner.save` can write them down and `bemps predict` make them again.
 """
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from bemps._utils.extras import requires_extra
-from bemps._utils.files import path_inside
 from bemps._utils.renamed_parameters import renamed_parameters
-from bemps.data import ImageFiles
-from bemps.data.images import BrokenImage, resize_image
 from bemps.errors import InputError
 from bemps.models import Items, SklearnEnsemble, SpectralLaplace, tfidf_vectors
 from bemps.models.base import check_vectors
@@ -26,8 +22,6 @@ from bemps.models.encoders.text_views import side_by_side, spreads, views_of
 from bemps.models.encoders.tfidf import TfidfEncoder
 from bemps.types import Array
 
-PIXELS = 32
-MOST_SMALL = 50_000  # images of which the small pixels are kept: 150 MB
 LARGEST_FIT = 20_000  # texts from which TF-IDF is fitted; more add little but time
 ENSEMBLE = 10
 
@@ -178,50 +172,6 @@ class BgeAndWords(TextAndWords):
         super().__init__("bge-small", cache)
 
 
-class EfficientNetVectors:
-    """Vectors of image files below `folder` from EfficientNet-Lite0, kept in the folder `cache`."""
-
-    def __init__(self, folder: str, cache: str | None = None) -> None:
-        self.folder, self.cache = folder, cache
-        self.progress: Callable[[str, int, int], None] | None = None
-        self._cached: CachedEncoder | None = None
-
-    def __call__(self, contents: Any) -> Float[Array, "N H"]:
-        if self._cached is None:
-            self._cached = CachedEncoder(self._encoder(), self.cache)
-        return self._cached(images_in(self.folder, contents))
-
-    def _encoder(self) -> Any:
-        with requires_extra("vision", "the image encoder EfficientNet-Lite0"):
-            from bemps.models.images.efficientnet import EfficientNetLite0
-        return EfficientNetLite0(progress=self.progress)
-
-
-class PixelVectors:
-    """Pixels of image files below `folder`, made small: what there is without a network."""
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-        self.progress: Callable[[str, int, int], None] | None = None
-        self._small: dict[str, Array] = {}  # pixels by path: large files take long to decode
-
-    def __call__(self, contents: Any) -> Float[Array, "N H"]:
-        images = images_in(self.folder, contents)
-        if not len(images):
-            return np.zeros((0, PIXELS * PIXELS * 3))
-        rows = [self._pixels(images, row) for row in range(len(images))]
-        return np.stack(rows).reshape(len(rows), -1) / 255.0
-
-    def _pixels(self, images: ImageFiles, row: int) -> Array:
-        path = images.paths[row]
-        if path not in self._small:
-            pixels = resize_image(images[row], (PIXELS, PIXELS))
-            if len(self._small) < MOST_SMALL:
-                self._small[path] = pixels
-            return pixels
-        return self._small[path]
-
-
 class TfidfVectors:
     """TF-IDF of texts and its leading directions, fitted on the pool that it has seen."""
 
@@ -326,50 +276,3 @@ class ContentEnsemble(SklearnEnsemble):
     def embeddings(self, items: Items) -> Float[Array, "N H"]:
         """The vectors of the encoder; the items themselves where there is no encoder."""
         return check_vectors(items if self.encode is None else self.encode(items))
-
-
-def encode_readable(
-    encode: Callable[[list[str]], Float[Array, "N H"]], folder: str, contents: list[str]
-) -> tuple[list[int], Float[Array, "n H"]]:
-    """Encode contents, and set images aside that cannot be decoded.
-
-    Parameters
-    ----------
-    encode : callable
-        Turns contents into vectors.
-    folder : str
-        The folder of the images.
-    contents : list of str
-        Texts, or paths of images below the folder.
-
-    Returns
-    -------
-    rows : list of int
-        The positions of the contents that could be read.
-    vectors : array (n, H)
-        Their vectors.
-    """
-    if not contents:
-        return [], np.zeros((0, 0))
-    try:
-        return list(range(len(contents))), encode(contents)
-    except BrokenImage:
-        broken = frozenset(images_in(folder, contents).broken())
-        if not broken:
-            raise
-    rows = [row for row in range(len(contents)) if row not in broken]
-    again, vectors = encode_readable(encode, folder, [contents[row] for row in rows])
-    return [rows[row] for row in again], vectors
-
-
-def images_in(folder: str, names: Sequence[str]) -> ImageFiles:
-    """Image files by their paths below a folder; a path that leads out of it is refused."""
-    root = Path(folder).resolve()
-    paths = []
-    for name in names:
-        path = path_inside(root, name)
-        if path is None:
-            got = str((root / name).resolve())
-            raise InputError(f"image {name!r}", expected=f"a path inside {root}", got=got, fix="Move it there.")
-        paths.append(str(path))
-    return ImageFiles(tuple(paths))

@@ -18,6 +18,7 @@ import numpy as np
 from bemps._utils.files import mark_folder
 from bemps.errors import InputError
 from bemps.learner import ActiveLearner
+from bemps.models.base import take
 from bemps.models.content_models import ContentLaplace, TextAndWords, TextVectors, TfidfVectors
 from bemps.models.encoders import OnnxTextEncoder
 from bemps.models.encoders.tfidf import TfidfEncoder
@@ -49,7 +50,9 @@ def write_arrays(learner: ActiveLearner, folder: Path, *, title: str = "") -> No
     if not isinstance(model, ContentLaplace):
         fix = "Choose a model with a linear head, or export the model as it is (what='model')."
         raise InputError("model arrays", expected="a linear head", got=type(model).__name__, fix=fix)
-    learner.predict(learner.items[:1])  # fitted to the labels as they are; refuses where there are too few
+    learner.predict(
+        take(learner.items, np.array([0]))
+    )  # fitted to the labels as they are; refuses where there are too few
     weights, offsets = model.folded_members()
     arrays = {"weights": weights, "offsets": offsets}
     folder.mkdir()

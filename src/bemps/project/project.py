@@ -12,7 +12,7 @@ from bemps.errors import InputError
 from bemps.formats.class_file import read_class_file
 from bemps.formats.entries import PredictedItem, answers_by_content, predicted_items
 from bemps.learner import ActiveLearner
-from bemps.models.content_models import encode_readable
+from bemps.models.image_contents import encode_readable
 from bemps.project.agreement import Agreement, annotator_agreement
 from bemps.project.audit import AuditReport, audit_report
 from bemps.project.importing import Imported, import_labels

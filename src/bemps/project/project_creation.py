@@ -81,7 +81,7 @@ def update_project(
     Added
         What was added.
     """
-    contents = () if table is None else _contents(table, _folder(settings, table))
+    contents = () if table is None else contents_of(table, _folder(settings, table))
     stored = store.settings
     with store.changing() as change:
         names = _add_classes(change, (*classes, *(() if table is None else table.classes)), annotator)
@@ -209,11 +209,11 @@ def _folder(settings: ProjectSettings, table: Table) -> Path | None:
 
 def check_contents(table: Table) -> None:
     """Refuse a table of what people cannot label."""
-    _contents(table, _folder(ProjectSettings(), table))
+    contents_of(table, _folder(ProjectSettings(), table))
 
 
-def _contents(table: Table, folder: Path | None) -> Sequence[str]:
-    """What the items of a table are: texts, or paths of images below a folder."""
+def contents_of(table: Table, folder: Path | None) -> Sequence[str]:
+    """Return what the items of a table are: texts, or paths of images below a folder."""
     if isinstance(table.items, list):
         return table.items
     if not isinstance(table.items, ImageFiles) or folder is None:

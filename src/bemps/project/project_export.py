@@ -14,6 +14,7 @@ from bemps.project import empty_rows
 from bemps.project.exporting import check_export, export_events, export_labels, project_files, write_predictions
 from bemps.project.model_arrays import KIND as ARRAYS
 from bemps.project.model_arrays import write_arrays
+from bemps.project.portable_model import save_portable
 from bemps.project.report.project_report import report_page
 from bemps.project.report.report_content import report_content
 
@@ -59,7 +60,7 @@ def _report(project: "Project", request: ExportRequest) -> None:
 
 def _model(project: "Project", request: ExportRequest) -> None:
     check_output(request.file, inputs=project_files(project.store), folder="saved learner", force=request.force)
-    project.learner(request.audit, final=True).save(request.file, force=request.force)
+    save_portable(project.learner(request.audit, final=True), request.file, force=request.force)
 
 
 def _arrays(project: "Project", request: ExportRequest) -> None:

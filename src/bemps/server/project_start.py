@@ -227,6 +227,8 @@ def _brought_up_to_date(
     if wishes.answers is not None and not wished.overlap_share:
         notes.append(f"no item is asked of {wishes.answers} people yet: --overlap 1 asks every item of them")
     notes += _notes_of_shares(store, wishes.assigned_to or {})
+    if any(wish is not None for wish in (wishes.answers, wishes.overlap, wishes.assign_by, wishes.assigned_to)):
+        notes += _notes_of_few_people(store)
     return [*notes, *_notes_of_suggestions(store, wishes.suggest is not None)]
 
 
@@ -302,6 +304,23 @@ def _notes_of_shares(store: Store, assigned_to: Mapping[str, Sequence[str]]) -> 
     values = sorted(set(assignment.values.values()))
     shown = ", ".join(values[:10]) + (", ..." if len(values) > 10 else "")
     return [f"No item has {' or '.join(map(repr, missing))} in column {assignment.column!r}. Its values: {shown}."]
+
+
+def _notes_of_few_people(store: Store) -> list[str]:
+    """Shares with fewer people than are to label an item of the overlap: other people are asked too."""
+    settings, assignment = store.read_settings(), store.assignment()
+    if assignment is None or not settings.overlap_share:
+        return []
+    answers = settings.answers_per_item
+    few = sorted(value for value, names in assignment.names.items() if 0 < len(names) < answers)
+    if not few:
+        return []
+    shown = ", ".join(map(repr, few[:3])) + (f" and {len(few) - 3} more" if len(few) > 3 else "")
+    has = "has" if len(few) == 1 else "have"
+    return [
+        f"{answers} people label some items, and {shown} {has} fewer in column {assignment.column!r}: "
+        "others are asked too, after one of its own people. To ask nobody else, name more: --assign VALUE=NAMES."
+    ]
 
 
 def _notes_of_suggestions(store: Store, asked: bool) -> list[str]:

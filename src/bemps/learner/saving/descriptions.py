@@ -34,9 +34,20 @@ class NotDescribable(InputError):
 
 @dataclass
 class DescriptionWriter:
-    """Turns values into descriptions. Arrays are collected by name, for files beside the JSON."""
+    """Turns values into descriptions. Arrays are collected by name, for files beside the JSON.
+
+    Attributes
+    ----------
+    items : object
+        The items of the learner.
+    portable : bool
+        Whether the folders of vectors and images are left out, which are of this machine alone.
+    arrays : dict of str to array
+        The arrays.
+    """
 
     items: object = None
+    portable: bool = False
     arrays: dict[str, Array] = field(default_factory=dict)
 
     def describe(self, value: Any, where: str) -> Any:
@@ -94,6 +105,8 @@ class DescriptionWriter:
         return {"object": name, "arguments": arguments}
 
     def _argument(self, entry: saved_classes.SavedClass, name: str, holder: Any, where: str) -> Any:
+        if self.portable and entry.arguments[name] in saved_classes.LOCAL:
+            return saved_classes.LOCAL[entry.arguments[name]]
         value = getattr(holder, entry.attributes.get(name, name))
         if isinstance(value, Path):
             value = str(value)

@@ -25,11 +25,14 @@ class DescriptionReader:
         From the name of an array to the array.
     trusted : bool
         Whether the description is our own and not from a file. Only then it may name a new cache folder.
+    cache : str or None
+        The folder for vectors where the description names none.
     """
 
     items: Any
     array: Callable[[str], Array]
     trusted: bool = False
+    cache: str | None = None
 
     def rebuild(self, value: Any, depth: int = 0) -> Any:
         """Rebuild a value. Only classes of the table are made."""
@@ -54,7 +57,7 @@ class DescriptionReader:
             raise _damaged("the name of a class and its arguments", repr(name)[:80])
         values = {key: self.rebuild(part, depth + 1) for key, part in arguments.items()}
         if name in saved_classes.BEMPS:
-            return _ours(name, values, self.trusted)
+            return _ours(name, values, self)
         return _estimator(saved_classes.sklearn_class(name), values, value.get("output"))
 
     def tuple_(self, value: Any, depth: int) -> Any:
@@ -147,15 +150,15 @@ def _changed(path: Path, got: str) -> InputError:
     return InputError("model", expected=f"the file {path} as it was when the learner was saved", got=got, fix=fix)
 
 
-def _ours(name: str, arguments: dict[str, Any], trusted: bool) -> Any:
+def _ours(name: str, arguments: dict[str, Any], reader: DescriptionReader) -> Any:
     entry = saved_classes.BEMPS[name]
     for key, value in arguments.items():
         if key not in entry.arguments or not entry.arguments[key].fits(value):
             words = entry.arguments[key].words if key in entry.arguments else f"one of {', '.join(entry.arguments)}"
             raise _damaged(f"{words} as {key} of {name}", repr(value)[:80])
     for key, kind in entry.arguments.items():
-        if kind is saved_classes.CACHE and key in arguments and not trusted:
-            arguments[key] = _known_cache(arguments[key])
+        if kind is saved_classes.CACHE and key in arguments and not reader.trusted:
+            arguments[key] = _known_cache(arguments[key]) or reader.cache
     parameters = {entry.parameters.get(key, key): value for key, value in arguments.items()}
     return _construct(saved_classes.bemps_class(name), parameters)
 

@@ -77,6 +77,8 @@ DROPPED = ArgumentKind(
 )  # what changes no answer (callbacks, checkpoints): not written
 SEEN = ArgumentKind("nothing", lambda value: value is None)  # the learner's items, which it shows to the model again
 CACHE = ArgumentKind("a folder of cached vectors", lambda value: value is None or isinstance(value, str))
+FOLDER = ArgumentKind("the folder of the images", TEXT.fits)
+LOCAL = {CACHE: None, FOLDER: ""}  # folders of this machine, and what stands for them where the model goes elsewhere
 
 
 @dataclass(frozen=True)
@@ -214,8 +216,8 @@ BEMPS: dict[str, SavedClass] = {
     "MiniLMAndWords": SavedClass("bemps.models.content_models", {"cache": CACHE}),
     "BgeVectors": SavedClass("bemps.models.content_models", {"cache": CACHE}),
     "BgeAndWords": SavedClass("bemps.models.content_models", {"cache": CACHE}),
-    "EfficientNetVectors": SavedClass("bemps.models.content_models", {"folder": TEXT, "cache": CACHE}),
-    "PixelVectors": SavedClass("bemps.models.content_models", {"folder": TEXT}),
+    "EfficientNetVectors": SavedClass("bemps.models.image_contents", {"folder": FOLDER, "cache": CACHE}),
+    "PixelVectors": SavedClass("bemps.models.image_contents", {"folder": FOLDER}),
     "TfidfVectors": SavedClass("bemps.models.content_models", {}),
     "Brier": SavedClass(_SCORES, {}),
     "Log": SavedClass(_SCORES, {}),

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 VERSION = 2
 
 
-def save(learner: "ActiveLearner", path: str | PathLike[str], *, force: bool, with_model: bool) -> None:
+def save(
+    learner: "ActiveLearner", path: str | PathLike[str], *, force: bool, with_model: bool = True, portable: bool = False
+) -> None:
     """Save a learner, under a lock. Nothing that others saved is lost.
 
     Parameters
@@ -46,6 +48,8 @@ def save(learner: "ActiveLearner", path: str | PathLike[str], *, force: bool, wi
         Whether another learner in the folder may be replaced.
     with_model : bool
         Whether to save the model.
+    portable : bool
+        Whether folders of this machine are left out: those of kept vectors and of images.
 
     Raises
     ------
@@ -53,7 +57,7 @@ def save(learner: "ActiveLearner", path: str | PathLike[str], *, force: bool, wi
         The folder cannot be written, or something of the learner cannot be saved.
     """
     target = _folder(path)
-    writer = DescriptionWriter(learner.items)
+    writer = DescriptionWriter(learner.items, portable)
     state = _state_of(learner, writer, with_model)
     items = _encoded("items", state.pop("items"))
     _encoded("labels and settings", state)
@@ -147,7 +151,7 @@ def _described_model(learner: "ActiveLearner", writer: DescriptionWriter) -> Any
             fix="Save with with_model=False, and hand the model over again: ActiveLearner.load(path, model=...).",
         )
     reader = DescriptionReader(learner.items, lambda name: writer.arrays[name], trusted=True)
-    again = DescriptionWriter(learner.items)
+    again = DescriptionWriter(learner.items, writer.portable)
     if again.describe(reader.rebuild(described), "model") != _renumbered(described, writer, again):
         raise NotDescribable(
             "save",
@@ -186,24 +190,24 @@ def _named(strategy: object, what: str) -> str:
     )
 
 
-def load(path: str | PathLike[str], model: Model | None = None) -> "ActiveLearner":
+def load(path: str | PathLike[str], model: Model | None = None, cache: str | None = None) -> "ActiveLearner":
     """Load the learner of a folder, or of a zip file that holds such a folder."""
     target = _folder(path)
     if is_archive(target):
         with learner_folder.unpacked(target) as folder:
-            learner = _load(folder, model)
+            learner = _load(folder, model, cache)
         learner.saved_as = None
         return learner
     if not target.is_dir() and not learner_folder.lock_of(target).exists():
         learner_folder.read_state(target)  # says what is wrong, and leaves no lock behind
     try:
         with learner_folder.locked(target):
-            return _load(target, model)
+            return _load(target, model, cache)
     except (PermissionError, FileNotFoundError):  # no lock where nothing can be written: nobody saves there
-        return _load(target, model)
+        return _load(target, model, cache)
 
 
-def _load(target: Path, model: Model | None) -> "ActiveLearner":
+def _load(target: Path, model: Model | None, cache: str | None) -> "ActiveLearner":
     folder_token = learner_folder.folder_token(target)
     state = learner_folder.read_state(target)
     if state.get("version") == 1:
@@ -217,15 +221,15 @@ def _load(target: Path, model: Model | None) -> "ActiveLearner":
         )
     fields = JsonFields(state, str(target))
     learner_folder.check_files(target, fields.value("files"))
-    learner = _learner(fields, target, model)
+    learner = _learner(fields, target, model, cache)
     learner.saved_as = target, str(folder_token)
     return learner
 
 
-def _learner(fields: JsonFields, target: Path, model: Model | None) -> "ActiveLearner":
+def _learner(fields: JsonFields, target: Path, model: Model | None, cache: str | None) -> "ActiveLearner":
     from bemps.learner.active_learner import ActiveLearner
 
-    reader = DescriptionReader(None, lambda name: learner_folder.read_array(target, name))
+    reader = DescriptionReader(None, lambda name: learner_folder.read_array(target, name), cache=cache)
     reader.items = rebuild_items(fields.value("items") or learner_folder.read_json(target, "items.json"), reader)
     classes = fields.texts("classes")
     surprisal = fields.value("surprisal")

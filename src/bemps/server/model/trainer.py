@@ -19,7 +19,8 @@ from bemps.errors import InputError
 from bemps.learner import ActiveLearner
 from bemps.models import Model
 from bemps.models.base import take
-from bemps.models.content_models import encode_once, encode_readable
+from bemps.models.content_models import encode_once
+from bemps.models.image_contents import encode_readable
 from bemps.project.history import History
 from bemps.project.project_models import ProjectModel
 from bemps.server.model.guess_words import words_for_class

@@ -44,9 +44,9 @@ class ItemShares:
             return (EVERYBODY,)
         return sorted(self.assignment.shares_for(annotator) & self._items.keys())
 
-    def allows(self, item: str, annotator: str) -> bool:
-        """Whether a person gets an item."""
-        return self.assignment is None or self.assignment.allows(item, annotator)
+    def allows(self, item: str, annotator: str, others: Collection[str] = (), answers: int = 1) -> bool:
+        """Whether a person may be asked about an item that these others have answered (`Assignment.allows`)."""
+        return self.assignment is None or self.assignment.allows(item, annotator, others, answers)
 
     def step_back(self, item: str) -> None:
         """Note that an item may be asked again."""

@@ -56,6 +56,11 @@ class OverlapItems:
             self._changes += 1
             self._waiting.setdefault(people, {})[item] = self._changes
 
+    @property
+    def waiting(self) -> int:
+        """The number of items that somebody has answered and that need a further person."""
+        return len(self._people)
+
     def needs_somebody(self, kinds: Kinds, holders: int = 0) -> bool:
         """Whether a marked item with these answers, in the hands of so many people, needs a further one."""
         return len(kinds) + holders < self.answers and ADJUDICATE not in kinds.values()

@@ -142,11 +142,11 @@ class Schedule:
     def is_open(self, item: str, annotator: str) -> bool:
         """Return whether the annotator may be asked: the item has no answer yet, or needs somebody else's."""
         answers = self.answered.get(item)
-        if not self.shares.allows(item, annotator):
-            return False
         if not answers:
-            return True
-        return item in self.overlap and annotator not in answers and self.overlap.needs_somebody(answers)
+            return self.shares.allows(item, annotator)  # people of its share come first
+        if item not in self.overlap or annotator in answers or not self.overlap.needs_somebody(answers):
+            return False
+        return self.shares.allows(item, annotator, answers, self.answers)
 
     def answer_word(self, item: str, annotator: str) -> str | None:
         """Return the kind of a person's answer to an item, or `later`; None if there is none."""
@@ -208,6 +208,11 @@ class Schedule:
     def left(self) -> int:
         """The number of items that nobody has answered."""
         return len(self.ids) - len(self.answered)
+
+    @property
+    def unfinished(self) -> int:
+        """The number of items that still need an answer, of whomever."""
+        return self.left + self.overlap.waiting
 
     def left_for(self, annotator: str) -> int:
         """The number of items of a person's share that nobody has answered."""

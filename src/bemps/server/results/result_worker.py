@@ -12,12 +12,15 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from bemps.errors import COMMAND_OPTIONS, NO_OPTIONS, BempsError
 from bemps.limits import library_threads
 from bemps.server.model.messages import Message, decode, encode
 from bemps.server.results.result_messages import NotWritten, Step, WriteResult, Written
+
+if TYPE_CHECKING:
+    from bemps.store.project_settings import ProjectSettings
 
 NICE = 10  # people come first
 PAUSE = 0.2  # seconds between two reports of progress
@@ -25,16 +28,24 @@ USE = """# {title}
 
 The folder `{name}` is a model that bemps learnt. With bemps installed:
 
-    bemps predict {name}.zip new.csv --text body --out predictions.csv
+    bemps predict {name}.zip {new} --out predictions.csv
 
 or in Python:
 
     from bemps import ActiveLearner
     learner = ActiveLearner.load("{name}.zip")
-    learner.predict(["a text"])  # the probability of every class of learner.classes
+    learner.predict({item})  # the probability of every class of learner.classes
 
 Both read the zip file as it is. The folder, unpacked, does as well.
-"""
+{more}"""
+NEW_TEXTS = {"new": "new.csv --text body", "item": '["a text"]', "more": ""}
+NEW_IMAGES = {
+    "new": "new-images",
+    "item": '["new-images/a.jpg"]',
+    "more": """
+Images are named by their paths below the current folder. Those of any folder: `bemps.data.read("new-images").items`.
+""",
+}
 
 
 def main() -> None:
@@ -72,13 +83,12 @@ def result_of(order: WriteResult, speak: Callable[[Message], None]) -> Written |
         with Project(open_store(order.project), progress=Pace(speak)) as project:
             path = Path(order.folder) / order.name
             project.export(path, order.what, order.format, resolved=order.resolved, audit=order.audit)
-            title = project.store.read_settings().title
-            return Written(_packed(path, title, order.what).name)
+            return Written(_packed(path, project.store.read_settings(), order.what).name)
     except BempsError as error:
         return NotWritten(str(error))
 
 
-def _packed(path: Path, title: str, what: str) -> Path:
+def _packed(path: Path, settings: "ProjectSettings", what: str) -> Path:
     """A folder as one zip file."""
     if not path.is_dir():
         return path
@@ -89,7 +99,8 @@ def _packed(path: Path, title: str, what: str) -> Path:
             how = zipfile.ZIP_STORED if file.suffix == ".npy" else zipfile.ZIP_DEFLATED
             packed.write(file, Path(path.name) / file.relative_to(path), how)
         if what == "model":
-            packed.writestr("README.md", USE.format(title=title or path.name, name=path.name))
+            new = NEW_IMAGES if settings.kind == "image" else NEW_TEXTS
+            packed.writestr("README.md", USE.format(title=settings.title or path.name, name=path.name, **new))
     shutil.rmtree(path)
     return archive
 

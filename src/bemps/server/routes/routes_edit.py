@@ -140,7 +140,7 @@ async def next_items(request: Wanted, annotator: Annotator, engine: TheEngine) -
     answer = {
         "items": await offered(items, engine, annotator),
         "left": engine.schedule.left_for(annotator),
-        "others": engine.schedule.left,
+        "others": engine.schedule.unfinished,
         "held": 0 if items else engine.lending.held_by_others(annotator),
     }
     return JSONResponse(answer | {"orders": engine.model_status.orders} | state_of(engine, annotator))

@@ -123,6 +123,8 @@ async def end(engine: TheEngine, annotator: Annotator) -> HTMLResponse:
     values = {
         "left": left,
         "own_left": engine.schedule.left_for(annotator),
+        "waiting": engine.schedule.overlap.waiting,
+        "answers": engine.schedule.answers,
         "unreadable": unreadable,
         "shortage": audit_shortage(engine, answers),
     }
@@ -158,6 +160,7 @@ async def team(engine: TheEngine, annotator: Annotator) -> HTMLResponse:
         quality=quality,
         overlap=engine.schedule.overlap_share,
         answers=engine.schedule.answers,
+        waiting=engine.schedule.overlap.waiting,
         offered=[known.name for known in engine.class_view.visible],
         **team_content,
         **shares,

@@ -1,4 +1,6 @@
-// What a class means, beside its button: while the pointer rests on it, while it has the focus, after a long press.
+// What a class means, and its name where the button cuts it, beside the button: while the pointer rests on it, while it has the focus, after a long press.
+
+import { isCut } from "./class_fit.js";
 
 const RESTS = 350, LINGERS = 200, PRESSED = 500; // milliseconds: before it shows; before it goes; of a long press
 
@@ -53,7 +55,7 @@ export class ClassHelp {
 
   show(button) {
     clearTimeout(this.timer);
-    const about = button && button.isConnected && this.classes.get(button.dataset.label);
+    const about = button && button.isConnected && this.about(button);
     if (!about) { this.hide(); return; }
     this.tip.replaceChildren(...partsOf(about));
     this.tip.hidden = false;
@@ -62,13 +64,19 @@ export class ClassHelp {
     this.tip.style.left = `${Math.max(0, Math.min(at.left - frame.left, frame.width - this.tip.offsetWidth))}px`;
   }
 
+  // a name that is cut is shown even if nothing else is known of the class
+  about(button) {
+    const name = button.dataset.label;
+    return this.classes.get(name) || (isCut(button) ? { name, description: "", examples: [] } : null);
+  }
+
   hide() { clearTimeout(this.timer); this.tip.hidden = true; }
 
   down(event) {
     this.swallow = false;
     clearTimeout(this.pressing);
     const button = event.target.closest(".class");
-    if (event.pointerType !== "touch" || !button || !this.classes.has(button.dataset.label)) return;
+    if (event.pointerType !== "touch" || !button || !this.about(button)) return;
     this.from = [event.clientX, event.clientY];
     this.pressing = setTimeout(() => { this.swallow = true; this.show(button); }, PRESSED);
   }

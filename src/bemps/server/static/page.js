@@ -4,6 +4,7 @@ import { Keyboard } from "./keyboard.js";
 import { newId, Outbox } from "./outbox.js";
 import { Panels } from "./panels.js";
 import { ClassHistory } from "./changes.js";
+import { ClassFit } from "./class_fit.js";
 import { ClassHelp } from "./class_help.js";
 import { classTasks } from "./class_panel.js";
 import { ClassSearch } from "./class_search.js";
@@ -25,7 +26,7 @@ const POLL = 3; // seconds between looks at what others and the model do
 const LATER_WORDS = "This item has an answer. Later is for items without one.";
 const problems = { send: "", fetch: "", refused: "" };
 let classes = [];
-const history = new ClassHistory(), help = new ClassHelp(find("classes"));
+const history = new ClassHistory(), help = new ClassHelp(find("classes")), classFit = new ClassFit(find("classes"));
 let announced = "";
 let hits = []; // items of a list, to be gone through one after the other
 let searched = ""; // what was looked for in the list that an item was opened from
@@ -279,6 +280,7 @@ function learnClasses(given) {
   const { words, moved } = history.learn(given);
   classes = given.list;
   showClasses(classes, label);
+  classFit.learn(classes.map(({ name }) => name));
   help.learn(classes);
   keyboard.learn(classes, moved);
   if (words) say(addNotice(words));

@@ -84,7 +84,7 @@ export class Queue {
       this.orders = reply.orders;
       again = this.stale || this.reordering || (this.ahead.length < AHEAD && found > 0);
       this.over = !reply.items.length && reply.left === 0;
-      this.others = reply.others; // items that nobody has answered, also those of other people
+      this.others = reply.others; // items that still need an answer, also those of other people
       this.held = reply.held; // items that this person could answer, and others have in hand
       this.fetched(reply);
     } catch (error) {

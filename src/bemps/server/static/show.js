@@ -63,15 +63,6 @@ export function showClasses(classes, label) {
     return button;
   }));
   if (!classes.length) find("classes").textContent = "There are no classes yet. Add the first ones under Edit classes.";
-  find("classes").style.setProperty("--longest", `${Math.ceil(widest(classes))}px`);
-}
-
-// the width of the longest word, so that the columns can be wide enough for it
-function widest(classes) {
-  const ruler = document.createElement("canvas").getContext("2d");
-  const button = find("classes").querySelector("span");
-  if (button) ruler.font = getComputedStyle(button).font;
-  return Math.max(0, ...classes.flatMap(({ name }) => name.split(/\s+/)).map((word) => ruler.measureText(word).width));
 }
 
 // the name, with the letter that is its second key underlined; a cap of its own where the name does not have it

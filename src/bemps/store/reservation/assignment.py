@@ -1,5 +1,6 @@
 """Which items are for whom, by a column of the file: a person only gets the items of their share.
 
+An item that several people answer goes to others too, where its share has too few people.
 A value of the column is mapped to names, or is a name itself. Items without a value are for everybody, and so are those
 of a value that is mapped to nobody.
 """
@@ -66,10 +67,31 @@ class Assignment:
         name = clash_key(annotator)
         return frozenset({EVERYBODY, *(value for value, people in self.names.items() if name in people)})
 
-    def allows(self, item: str, annotator: str) -> bool:
-        """Whether a person gets an item."""
+    def allows(self, item: str, annotator: str, others: Collection[str] = (), answers: int = 1) -> bool:
+        """Whether a person may be asked about an item.
+
+        Parameters
+        ----------
+        item : str
+            The id of the item.
+        annotator : str
+            Who would be asked.
+        others : collection of str
+            The people who have answered it, or have it in hand.
+        answers : int
+            How many people are to answer it.
+
+        Returns
+        -------
+        bool
+            True for the people of its share. Where these are fewer than `answers`, also for as many other people as
+            are missing.
+        """
         share = self.share_of(item)
-        return share == EVERYBODY or clash_key(annotator) in self.names[share]
+        if share == EVERYBODY or clash_key(annotator) in self.names[share]:
+            return True
+        missing = answers - len(self.names[share])
+        return missing > 0 and sum(clash_key(name) not in self.names[share] for name in others) < missing
 
 
 def value_text(value: Any) -> str:

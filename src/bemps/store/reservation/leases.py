@@ -1,12 +1,13 @@
 """Leases: which annotator has reserved which item. One transaction decides, so no item goes to two people."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 
 from sqlalchemy import bindparam, delete, insert, select
 from sqlalchemy.engine import Connection
 
 from bemps.errors import InputError
 from bemps.store.events import ADJUDICATE, LABEL, NOTE
+from bemps.store.reservation.assignment import Assignment
 from bemps.store.sql.sql_tables import LEASES
 from bemps.store.state import State
 
@@ -118,7 +119,7 @@ def lease(
     n: int,
     ttl: float,
     now: int,
-    allows: Callable[[str], bool],
+    shares: Assignment | None,
     answers: int,
 ) -> list[str]:
     """Reserve the first n of these items that the annotator may answer.
@@ -139,8 +140,8 @@ def lease(
         Seconds until the lease ends.
     now : int
         The present time, in microseconds since 1970.
-    allows : callable
-        Whether an item is of the annotator's share.
+    shares : Assignment or None
+        Which items are for whom. None gives everything to everybody.
     answers : int
         How many annotators answer an item of the overlap.
 
@@ -156,7 +157,7 @@ def lease(
             break
         if index % CHUNK == 0:
             leases.read(items[index : index + CHUNK])
-        if allows(item) and may_answer(state, leases.holders(item, now), annotator, item, answers):
+        if may_answer(state, leases.holders(item, now), annotator, item, answers=answers, shares=shares):
             leases.take(item, annotator, now + int(ttl * SECOND))
             leased.append(item)
     return leased
@@ -169,7 +170,9 @@ def check_lease(n: int, ttl: float) -> None:
         raise InputError("lease", expected=expected, got=f"n = {n}, ttl = {ttl}", fix="Correct them; renew in time.")
 
 
-def may_answer(state: State, holders: set[str], annotator: str, item: str, answers: int) -> bool:
+def may_answer(
+    state: State, holders: set[str], annotator: str, item: str, *, answers: int, shares: Assignment | None
+) -> bool:
     """Whether an annotator may answer an item.
 
     Parameters
@@ -184,11 +187,13 @@ def may_answer(state: State, holders: set[str], annotator: str, item: str, answe
         The id of the item.
     answers : int
         How many annotators answer an item of the overlap.
+    shares : Assignment or None
+        Which items are for whom.
 
     Returns
     -------
     bool
-        True if they have not answered, nobody has adjudicated it, and it needs another annotator.
+        True if they have not answered, nobody has adjudicated it, it needs another annotator, and it is for them.
     """
     others = holders - {annotator}
     for answer in state.stored_answers(item):
@@ -196,4 +201,5 @@ def may_answer(state: State, holders: set[str], annotator: str, item: str, answe
             return False
         if answer.kind == LABEL:
             others.add(answer.annotator)
-    return len(others) < (answers if item in state.overlap else 1)
+    needed = answers if item in state.overlap else 1
+    return len(others) < needed and (shares is None or shares.allows(item, annotator, others, needed))

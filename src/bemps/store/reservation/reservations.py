@@ -57,8 +57,9 @@ class Reservations:
         -----
         An annotator may answer an item that they have not answered, while nobody else has labelled or leased it. An
         item that is marked for overlap may have other annotators: the setting `answers_per_item` says how many in
-        all. Skips and "unsure" of others do not count. Items of another's share (`assign_by`) are left out. Leases
-        that the annotator has on these items are renewed; their other leases stay.
+        all. Skips and "unsure" of others do not count. Items of another's share (`assign_by`) are left out, but for
+        those of the overlap whose share has fewer people than that. Leases that the annotator has on these items
+        are renewed; their other leases stay.
         """
         validation.name(annotator, "annotator")
         leases.check_lease(n, ttl)
@@ -66,7 +67,6 @@ class Reservations:
 
         def choose(transaction: LogTransaction) -> list[str]:
             settings = read_settings(transaction.connection, OF_LEASES)
-            shares = self._assignment_by(settings)
             return leases.lease(
                 transaction.leases,
                 transaction.state,
@@ -75,7 +75,7 @@ class Reservations:
                 n=n,
                 ttl=ttl,
                 now=transaction.now,
-                allows=lambda item: shares is None or shares.allows(item, annotator),
+                shares=self._assignment_by(settings),
                 answers=settings.answers_per_item,
             )
 
