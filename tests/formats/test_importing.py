@@ -170,6 +170,20 @@ def test_an_answer_changed_in_prodigy_or_doccano_wins(answered, tmp_path):
         assert answered.current()["t1"].label == ("bug" if format == "prodigy" else "wish")
 
 
+@pytest.mark.parametrize("format", ["prodigy", "doccano", "jsonl"])
+def test_lines_come_back_also_from_a_file_that_ends_in_json(answered, tmp_path, format):
+    export_labels(answered, tmp_path / "labels.json", format)
+    taken = import_labels(answered, tmp_path / "labels.json")
+    assert taken.new == 0
+    assert taken.same == len(answered.answers())
+
+
+def test_an_object_over_several_lines_is_read_as_a_whole(store, tmp_path):
+    task = {"data": {"text": "text 0"}, "annotations": [{"result": [{"value": {"choices": ["bug"]}}]}]}
+    (tmp_path / "task.json").write_text(json.dumps(task, indent=1))
+    assert import_labels(store, tmp_path / "task.json").new == 1
+
+
 def test_an_empty_doccano_line_is_no_answer(store, tmp_path):
     (tmp_path / "d.jsonl").write_text('{"text": "text 0", "label": []}\n{"text": "text 1", "labels": ["bug"]}\n')
     assert import_labels(store, tmp_path / "d.jsonl").new == 1

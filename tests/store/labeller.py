@@ -8,7 +8,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import TypeVar
 
-from bemps.store import NewAnswer, open_store
+from bemps.store import NewAnswer, Store, open_store
 from bemps.store.sql.database_errors import AGAIN, NotSaved
 
 Result = TypeVar("Result")
@@ -37,8 +37,12 @@ def sent_again(send: Callable[..., Result], *values: object, **named: object) ->
 
 
 def answer_items(place: str, annotator: str, seed: int, count: int, told: Connection) -> None:
+    with open_store(place) as store:
+        answer_items_of(store, annotator, seed, count, told)
+
+
+def answer_items_of(store: Store, annotator: str, seed: int, count: int, told: Connection) -> None:
     rng = random.Random(seed)
-    store = open_store(place)
     ids = list(store.ids())
     done = 0
     while not count or done < count:
@@ -64,7 +68,11 @@ def answer_items(place: str, annotator: str, seed: int, count: int, told: Connec
 
 def label_lists(place: str, annotator: str, size: int, told: Connection) -> None:
     """Lists of items, taken back and restored, until killed. A message is the last event of a step, and its kind."""
-    store = open_store(place)
+    with open_store(place) as store:
+        label_lists_of(store, annotator, size, told)
+
+
+def label_lists_of(store: Store, annotator: str, size: int, told: Connection) -> None:
     ids = store.ids()
     start = 0
     while True:

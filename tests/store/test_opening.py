@@ -146,9 +146,8 @@ def test_processes_may_make_a_project_at_the_same_moment(place):
         assert (out.strip(), one.returncode) == (b"0", 0), err.decode()
 
 
-def test_a_file_that_may_only_be_read_says_so(tmp_path, monkeypatch):
+def test_a_file_that_may_only_be_read_says_so(tmp_path):
     with open_store(tmp_path / "p.bemps", create=True) as store:
-        monkeypatch.setattr(store._database, "engine", database_of(f"{tmp_path}/p.bemps").engine)
         with store._database.reading() as connection:
             connection.exec_driver_sql("PRAGMA query_only=ON")  # stays on for this pooled connection
         with pytest.raises(InputError, match=r"not saved.*may only be read"):

@@ -5,7 +5,7 @@ from pathlib import Path
 from bemps.data.reading import JSON_LINES
 from bemps.errors import InputError, unknown_name
 from bemps.formats.format_registry import FORMATS, UNRECOGNISED, Format
-from bemps.formats.json_files import is_array, read_json
+from bemps.formats.json_files import is_in_lines, read_json
 
 
 def format_to_write(name: str | None, path: Path) -> Format:
@@ -47,7 +47,7 @@ def _by_ending(path: Path) -> Format:
 
 def _recognised(path: Path) -> Format:
     """The first format that recognises the first object; arrays that none does are Label Studio's, lines our own."""
-    lines = path.suffix.lower() in JSON_LINES and not is_array(path)
+    lines = is_in_lines(path)
     record, _ = next(read_json(path, lines), ({}, ""))
     matching = (row for row in FORMATS.values() if row.recognises(record, lines))
     return next(matching, FORMATS[UNRECOGNISED[lines]])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bemps.data.json_text import parse_json, parse_object
+from bemps.data.reading import JSON_LINES
 from bemps.data.text_encoding import opened_text
 from bemps.errors import InputError
 
@@ -31,12 +32,22 @@ def write_json(objects: Iterable[dict[str, Any]], path: Path, lines: bool) -> No
         file.write("" if lines else "[]\n" if first else "\n]\n")
 
 
-def is_array(path: Path) -> bool:
-    """Whether a JSON file is one array rather than lines of objects."""
+def is_in_lines(path: Path) -> bool:
+    """Whether a JSON file has an object in each line: what it begins with decides, else the ending of its name."""
+    by_name = path.suffix.lower() in JSON_LINES
     if not path.stat().st_size:
-        return False
+        return by_name
     with opened_text(path) as file:
-        return file.read(1_000).lstrip().startswith("[")
+        beginning = next((line for line in file if line.strip()), "").strip()
+    return not beginning.startswith("[") and (by_name or _is_json(beginning))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def read_json(path: Path, lines: bool) -> Iterator[tuple[dict[str, Any], str]]:

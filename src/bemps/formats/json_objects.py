@@ -14,7 +14,7 @@ from bemps.data.reading import JSON_LINES
 from bemps.errors import InputError
 from bemps.formats.entries import ExportInfo, ImportedAnswer, LabelledItem, PredictedItem
 from bemps.formats.export_tables import ExportTable
-from bemps.formats.json_files import is_array, read_json, write_json
+from bemps.formats.json_files import is_in_lines, read_json, write_json
 from bemps.store import Item
 
 T = TypeVar("T")
@@ -83,7 +83,7 @@ class JsonFormat:
 
     def read(self, path: Path) -> Iterator[ImportedAnswer]:
         """Read the answers of a file."""
-        for record, where in read_json(path, self.lines or (self._in_lines(path) and not is_array(path))):
+        for record, where in read_json(path, self.lines or is_in_lines(path)):
             yield from self.entries(record, where)
 
     def _in_lines(self, path: Path) -> bool:
