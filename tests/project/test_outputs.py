@@ -372,10 +372,12 @@ def test_the_model_of_pictures_names_no_folder_and_needs_none_of_its_pictures(ne
 
 def test_the_packed_model_of_pictures_says_how_it_predicts_pictures(pictures):
     (pictures / "result").mkdir()
-    written = result_of(WriteResult(str(pictures / "im.bemps"), str(pictures / "result"), "model"), lambda step: None)
+    written = result_of(
+        WriteResult(str(pictures / "im.bemps"), str(pictures / "result"), "im-model", "model"), lambda step: None
+    )
     with zipfile.ZipFile(pictures / "result" / written.name) as packed:
         words = packed.read("README.md").decode()
-    assert "bemps predict im-model new-images --out" in words
+    assert "bemps predict im-model.zip new-images --out" in words
     assert "a text" not in words
 
 

@@ -124,7 +124,7 @@ def test_predict_says_what_becomes_of_audit_labels_and_learns_from_them_when_ask
         (["export", "PROJECT", "--out", "x.csv", "--what", "everything"], "what to export"),
         (["import", "PROJECT", "nowhere.csv"], "does not exist"),
         (["predict", "nowhere.bemps"], "no such file"),
-        (["predict", "FOLDER"], "a file with new items"),
+        (["predict", "FOLDER"], "a file or folder with new items"),
         (["predict", "FOLDER", "PROJECT"], "format of"),
     ],
 )
