@@ -222,8 +222,9 @@ def _words_of(headers: Mapping[str, str], content: bytes) -> str:
     try:
         words = reply["choices"][0]["message"]["content"]
     except (KeyError, IndexError, TypeError):
-        form = "without a choice" if isinstance(reply, dict) and reply.get("choices") == [] else "in another form"
-        raise UnclearReply(f"it answered {form}", "It has to speak OpenAI's chat protocol.") from None
+        if isinstance(reply, dict) and reply.get("choices") == []:
+            raise UnclearReply("its answer is empty") from None
+        raise UnclearReply("it answered in another form", "It has to speak OpenAI's chat protocol.") from None
     if isinstance(words, list):  # in parts
         texts = [part.get("text") for part in words if isinstance(part, dict)]
         words = "".join(text for text in texts if isinstance(text, str))
