@@ -49,10 +49,20 @@ def data_dir() -> Path:
     return folder
 
 
+def playwright_chromium():
+    """The Chromium that `playwright install` has put here, if any: there is no other on macOS and Windows."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = playwright.chromium.executable_path
+    return path if Path(path).is_file() else None
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """The path of a Chromium, or a skip that says why; BEMPS_REQUIRE_ALL=1 makes the skip a failure."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None) or playwright_chromium()
     if found is None:
         words = "chromium is not installed: the page is not tested in a real browser (apt install chromium)"
         (pytest.fail if os.environ.get("BEMPS_REQUIRE_ALL") == "1" else pytest.skip)(words)

@@ -68,6 +68,14 @@ def test_the_commands_of_the_compose_file_are_ours(services):
     assert "healthcheck" in services["database"]
 
 
+def test_what_must_be_set_is_said_in_the_first_lines_of_the_compose_file():
+    text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
+    head = text.partition("services:")[0]
+    required = set(re.findall(r"\$\{(\w+):(?:\?|-\})", text))
+    assert required == {"BEMPS_TOKEN", "POSTGRES_PASSWORD"}
+    assert all(name in head for name in required)
+
+
 def test_hadolint_has_nothing_to_say():
     beside = str(Path(sys.executable).parent)
     hadolint = shutil.which("hadolint") or shutil.which("hadolint", path=beside)

@@ -47,7 +47,7 @@ def test_thirty_items_by_keyboard_undo_reload_kill_restart_and_export(folder, tr
         last, _ = ann.item()
         assert last == item
         ann.press("r")
-        ann.sees("#saved", "redo")
+        ann.sees("#saved", "Done again")
         server.kill()
         here, text = ann.label(KEYS[truth[ann.item()[1]]])  # the server is gone: kept, and said
         given[here] = truth[text]

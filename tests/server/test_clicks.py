@@ -167,7 +167,7 @@ def test_taking_a_label_back_leaves_the_note_on_show(server, browser):
         ann.label("1")
         ann.saved("bug · saved")
         ann.press("u")
-        ann.sees("#earlier", "Taken back: bug")
+        ann.sees("#earlier", "Taken back: your label bug.")
         ann.sees("#item-note", "ask Eve")
 
 
@@ -185,7 +185,7 @@ def test_a_note_that_is_being_written_is_saved_with_the_answer(server, browser):
         ann.press("n")
         ann.page.fill("#note", "and Bob")
         ann.page.click('[data-do="undo"]')
-        ann.sees("#earlier", "Taken back: feature")
+        ann.sees("#earlier", "Taken back: your label feature.")
         ann.sees("#item-note", "ask Eve")
         eventually(lambda: (asked.http.get("api/item", params={"id": second}).json()["answer"] or {}).get("note"))
         assert asked.http.get("api/item", params={"id": second}).json()["answer"]["note"] == "and Bob"

@@ -1,5 +1,7 @@
 """Projects are deleted on the page of projects, and come back whole."""
 
+import os
+
 import pytest
 from browsing import Visitor, browser_of
 from serving import ProjectsHere, write_tickets
@@ -122,7 +124,8 @@ def test_deleting_asks_by_name_and_can_be_undone(projects, browser, scheme, widt
         page.focus("[data-delete]")
         page.keyboard.press("Enter")
         ann.sees("#confirm-title", "Delete “tickets”?")
-        ann.sees("#confirm-words", "Its 2 labels and 240 items (tickets/tickets.bemps)")
+        ann.sees("#confirm-words", "Its 2 labels and 240 items (tickets/tickets.bemps) go to the folder “deleted”")
+        ann.sees("#confirm-words", "They stay there until you remove them, and you can restore the project here.")
         assert violations(page) == []
         page.keyboard.press("Escape")
         page.wait_for_selector("#confirm", state="hidden")
@@ -136,15 +139,18 @@ def test_deleting_asks_by_name_and_can_be_undone(projects, browser, scheme, widt
         ann.sees("#undo", "“tickets” was deleted.")
         assert page.locator("a.project").count() == 0
         assert not (projects / "tickets").exists()
-        page.keyboard.press("Enter")  # Undo has the focus
-        page.wait_for_selector("a.project")
+        page.keyboard.press("Enter")  # Restore it has the focus
+        ann.sees("#undo", "tickets/tickets.bemps is back, with all its labels.")
         page.click("[data-delete]")
         page.click("#confirm .primary")
-        page.wait_for_selector("#undo")
+        ann.sees("#undo", "“tickets” was deleted. It is under Deleted projects")
         ann.reload()
+        assert page.locator("#undo:visible").count() == 0
         page.click("#deleted summary")
+        ann.sees("#deleted", f"{projects}{os.sep}deleted, and stay until you remove them from that folder.")
         assert violations(page) == []
         page.click("[data-restore]")
+        ann.sees("#undo", "is back")
         page.click("a.project")
         ann.ready()
         ann.sees("#count", "2")
@@ -162,7 +168,7 @@ def test_an_answer_to_a_project_that_was_deleted_meanwhile_is_saved_when_it_is_r
         gone = web.post("api/projects/delete", json={"key": key}).raise_for_status().json()
         item, _ = ann.label("2")
         ann.sees(
-            "#banner", "1 answer not saved yet: Project address: expected that of a project; got one that was deleted"
+            "#banner", "1 answer not saved yet: This project was deleted or moved. Restore it under Deleted projects"
         )
         web.post("api/projects/restore", json={"id": gone["id"]}).raise_for_status()
         ann.saved("wish · saved")

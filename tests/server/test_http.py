@@ -34,16 +34,36 @@ def test_label_skip_unsure_note_undo_redo_and_change(server):
         assert ann.answer(third["id"], kind="unsure", note="two topics").json()["saved"]
         assert ann.answer(first["id"], "feature").json()["labels"] == 1  # an old label changes
         assert stored(server)[first["id"]] == ("feature", "ann")
-        assert ann.step("undo")["was"] == "feature"
+        assert ann.step("undo")["was"] == {"kind": "label", "label": "feature"}
         assert stored(server)[first["id"]] == ("bug", "ann")
         undone = ann.step("undo")
-        assert (undone["was"], undone["item"]["id"]) == ("unsure", third["id"])
-        assert ann.step("undo")["was"] == "skip"
-        assert ann.step("undo")["was"] == "bug"
+        assert (undone["was"]["kind"], undone["item"]["id"]) == ("unsure", third["id"])
+        assert ann.step("undo")["was"] == {"kind": "skip", "label": None}
+        assert ann.step("undo")["was"]["label"] == "bug"
         assert stored(server) == {}
         assert ann.step("undo")["item"] is None
-        assert [ann.step("redo")["was"] for _ in range(3)] == ["bug", "skip", "unsure"]
+        assert [ann.step("redo")["was"]["kind"] for _ in range(3)] == ["label", "skip", "unsure"]
         assert stored(server)[third["id"]] == ("unsure", "ann")
+
+
+def test_undo_says_what_it_took_back_and_what_holds_now(server):
+    with server.person() as ann, server.person("bob") as bob:
+        (item,) = ann.next()
+        ann.answer(item["id"], "bug")
+        ann.answer(item["id"], kind="note", note="ask Eve")
+        undone = ann.step("undo")
+        assert (undone["was"], undone["answer"]["label"]) == ({"kind": "note", "label": None}, "bug")
+        ann.answer(item["id"], "feature")
+        ann.post("class/rename", old="feature", new="wish").raise_for_status()
+        undone = ann.step("undo")
+        assert (undone["was"], undone["answer"]["label"]) == ({"kind": "label", "label": "wish"}, "bug")
+        for person, label in ((bob, "wish"), (ann, "bug")):
+            shown = {"item": item["id"], "label": label, "instead_of": "wish"}
+            person.post("adjudicate", **shown, request=uuid.uuid4().hex).raise_for_status()
+        undone = ann.step("undo")
+        assert undone["was"] == {"kind": "adjudicate", "label": "bug"}
+        assert (undone["answer"]["label"], undone["decision"]["label"]) == ("bug", "wish")
+        assert ann.step("redo")["was"] == {"kind": "adjudicate", "label": "bug"}
 
 
 def test_a_resent_answer_is_recorded_once(server):
@@ -189,7 +209,7 @@ def test_a_decision_is_shown_as_one_and_any_class_can_be_decided(folder):
         assert f'data-act="decide" data-item="{item}" data-instead="question"' in decided
         assert ', decided by <span dir="auto">ann</span>' in ben.panel("labelled")
         told = ben.http.get("api/item", params={"id": item}).json()
-        assert (told["answer"]["label"], told["decision"]) == ("feature", {"label": "question", "annotator": "ann"})
+        assert [told[which]["label"] for which in ("answer", "decision")] == ["feature", "question"]
 
 
 def test_three_answers_to_every_item_and_what_most_say_counts(folder):

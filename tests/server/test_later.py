@@ -64,8 +64,8 @@ def test_at_the_end_only_those_for_later_are_left_and_undo_says_what_it_took_bac
         (again,) = ann.next()
         assert (again["id"], again["later"]) == (first["id"], True)
         ann.answer(again["id"], kind="later")
-        assert ann.step("undo")["was"] == "later"
-        assert ann.step("redo")["was"] == "later"
+        assert ann.step("undo")["was"]["kind"] == "later"
+        assert ann.step("redo")["was"]["kind"] == "later"
         assert ann.next()[0]["id"] == first["id"]
         ann.answer(first["id"], "bug")
         assert ann.next() == []
@@ -91,7 +91,7 @@ def test_later_by_key_and_by_button(folder, browser, width):
         ann.saved()
         ann.press("u")
         ann.page.wait_for_function("id => document.querySelector('#content').dataset.item === id", arg=second)
-        ann.saved("undo: later")
+        ann.saved("Taken back: you put this item off.")
         assert set(server.store.postponed()["ann"]) == {first}
         assert ann.page.evaluate("document.documentElement.scrollWidth") <= width
         seen = [ann.label("1")[0] for _ in range(10)]

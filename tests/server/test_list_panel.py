@@ -60,10 +60,10 @@ def test_hits_are_labelled_by_the_keyboard_and_one_undo_takes_them_back(server, 
         assert len(answers) == total - 2
         assert not set(left) & answers.keys()
         ann.press("u")
-        ann.sees("#saved", f"undo: {total - 2} items as question")
+        ann.sees("#saved", f"Taken back: your label question for {total - 2} items at once.")
         assert server.store.current() == {}
         ann.press("r")
-        ann.sees("#saved", f"redo: {total - 2} items as question")
+        ann.sees("#saved", f"Done again: your label question for {total - 2} items at once.")
         assert server.store.current().keys() == answers.keys()
         ann.label("1")  # keys belong to the item again
         ann.saved("bug")

@@ -29,7 +29,7 @@ def test_one_undo_and_one_redo_of_an_action_over_http(server):
         record_list(server, items)
         bob.answer(others[0], "feature")
         undone = ann.step("undo", "u" * 8)
-        assert (undone["item"], undone["was"], sorted(undone["items"])) == (None, "bug", sorted(items))
+        assert (undone["item"], undone["was"]["label"], sorted(undone["items"])) == (None, "bug", sorted(items))
         assert labels(server) == {others[0]: "feature"}
         assert ann.step("undo", "u" * 8) == undone
         redone = ann.step("redo")
@@ -106,7 +106,7 @@ def test_own_labels_can_be_changed_at_once(server):
         assert html.count("your answer:") == len(items)
         send(ann, items, "bug")
         assert set(labels(server).values()) == {"bug"}
-        assert ann.step("undo")["was"] == "bug"
+        assert ann.step("undo")["was"]["label"] == "bug"
         assert set(labels(server).values()) == {"feature"}
 
 

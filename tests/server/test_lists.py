@@ -89,7 +89,7 @@ def test_at_the_end_there_is_a_summary_and_a_download_and_no_class_to_press(fold
         with server.person() as eve:
             assert len(eve.http.get(link).raise_for_status().text.splitlines()) >= 4
         ann.press("u")
-        ann.sees("#earlier", "Taken back: skip")
+        ann.sees("#earlier", "Taken back: you skipped this item.")
         assert ann.page.locator("#classes .class:visible").count() == 3
 
 
@@ -106,7 +106,7 @@ def test_without_the_server_it_is_said_what_happens(server, browser):
         ann.press("1")
         ann.sees("#content", "More come when the server can be reached")
         ann.press("u")
-        ann.sees("#earlier", "Taken back: bug")
+        ann.sees("#earlier", "Taken back: your label bug.")
         ann.sees("#banner", "not saved yet")
         ann.press("u")
         ann.page.wait_for_selector(f'#content[data-item="{shown[-1]}"]')

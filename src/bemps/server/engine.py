@@ -26,12 +26,13 @@ from bemps.server.queue.class_searches import ClassSearches
 from bemps.server.queue.leasing import Lending
 from bemps.server.queue.project_schedule import schedule_of
 from bemps.server.queue.schedule import Origin
+from bemps.server.queue.steps import Step, step_of
 from bemps.server.results.result_jobs import ResultJobs
 from bemps.server.review.decisions import decide
 from bemps.server.review.model_answers import ModelAnswers
 from bemps.server.suggestions.suggester import Suggester
 from bemps.store import Class, Event, Item, ListedAnswers, NewAnswer, Store
-from bemps.store.events import AUDIT, CLASS_EVENTS, CLEAR, LATER, NOTE, REDO, UNDO
+from bemps.store.events import ADJUDICATE, AUDIT, CLASS_EVENTS, CLEAR, LATER, NOTE, REDO, UNDO
 from bemps.store.project_settings import NAMES, ProjectSettings
 
 T = TypeVar("T")
@@ -176,7 +177,7 @@ class Engine:
         self.learn()
         return done
 
-    async def step(self, annotator: str, which: str, request: str) -> tuple[list[Event], str] | None:
+    async def step(self, annotator: str, which: str, request: str) -> Step | None:
         """Undo or redo the last answer of an annotator, or all answers of their last action.
 
         Parameters
@@ -190,28 +191,24 @@ class Engine:
 
         Returns
         -------
-        tuple of (list of Event, str) or None
-            The events, and a word for the answer that was taken back or restored. None if nothing was left to undo or
-            redo.
+        Step or None
+            What was taken back or restored. None if nothing was left to undo or redo.
         """
         move = self.store.undo_action if which == "undo" else self.store.redo_action
         events = await self.writer.run(lambda: move(annotator, request=request))
         if not events:
             return None
-        event, item = events[0], str(events[0].item)
-        before = self.schedule.answer_word(item, annotator)
+        step = await self.read(lambda: step_of(self.store, events))
         await self._note(events)
-        after = self.schedule.answer_word(item, annotator)
-        queue = self.queue_of(annotator)
+        queue, item = self.queue_of(annotator), str(events[0].item)
         if len(events) > 1:  # their items stay where they are, in the list that they came from
             queue.drop(str(event.item) for event in events)
-        elif which == "undo":
+        elif which == "undo" and step.kind != ADJUDICATE:
             await self.lending.lend_again(queue, await self.item(item))
-        else:
+        elif step.kind != ADJUDICATE:
             queue.answered(item)
         self.learn()
-        was = (event.previous or before) if which == "undo" else (event.label or after)
-        return events, str(was or "note")
+        return step
 
     async def adjudicate(self, answer: NewAnswer, instead_of: str | None = None) -> Event:
         """Record the label that settles a disagreement, and let the model learn it."""

@@ -15,7 +15,7 @@ from bemps.store.events import Answer, Event
 from bemps.store.sql.database import Database
 from bemps.store.sql.sql_tables import EVENTS
 from bemps.store.state import State
-from bemps.store.transaction import LogTransaction, read
+from bemps.store.transaction import LogTransaction, read, read_event
 
 T = TypeVar("T")
 
@@ -33,6 +33,11 @@ class Log:
         """Return the events after a number, in order."""
         with self._database.reading() as connection:
             return read(connection, after)
+
+    def event(self, number: int) -> Event:
+        """Return the event with a number."""
+        with self._database.reading() as connection:
+            return read_event(connection, number)
 
     def last_number(self) -> int:
         """Return the number of the last event. It changes with everything but settings, items and leases."""

@@ -158,6 +158,7 @@ class Store:
     audit = borrowed("_state", StateQueries.audit)
     overlap = borrowed("_state", StateQueries.overlap)
     events = borrowed("_log", Log.events)
+    event = borrowed("_log", Log.event)
     change_token = borrowed("_log", Log.last_number)
 
     add_class = borrowed("_class_edits", ClassEdits.add)

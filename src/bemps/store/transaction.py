@@ -133,6 +133,15 @@ def read(connection: Connection, after: int) -> list[Event]:
     return _events(connection.execute(IN_ORDER.where(EVENTS.c.seq > after)).all())
 
 
+def read_event(connection: Connection, number: int) -> Event:
+    """Read the event with a number. A number that no event has is refused."""
+    events = _events(connection.execute(IN_ORDER.where(EVENTS.c.seq == number)).all())
+    if not events:
+        fix = "Look at store.events()."
+        raise InputError("event", expected="the number of an event of this project", got=str(number), fix=fix)
+    return events[0]
+
+
 def _events(rows: Iterable[Any]) -> list[Event]:
     try:
         return [Event(row[0], validation.moment(row[1]), *row[2:]) for row in rows]

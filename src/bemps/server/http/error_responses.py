@@ -9,13 +9,16 @@ from bemps.errors import BempsError, InputError
 from bemps.server.http.templating import render
 from bemps.store.sql.database_errors import NotRead, NotSaved
 
-PROJECT_ADDRESS = "project address"
-# a project that was deleted may come back: the browser keeps its answers until then
-STATUS_CODES = {"item": 404, "id": 404, PROJECT_ADDRESS: 410}
+STATUS_CODES = {"item": 404, "id": 404}
+GONE = 410  # the browser keeps its answers, as the project may come back
 
 
 class BodyTooLarge(BempsError):
     """The body of a request grew beyond the limit."""
+
+
+class ProjectGone(InputError):
+    """The error for a project that was deleted or moved."""
 
 
 def refusal(scope: Scope, status: int, what: str, fix: str) -> Response:
@@ -51,6 +54,9 @@ def refused(scope: Scope, error: BempsError) -> Response:
         return refusal(scope, 507, f"Not saved: {error.got}.", error.fix)
     if isinstance(error, NotRead):
         return refusal(scope, 503, f"The project cannot be read: {error.got}.", error.fix)
+    if isinstance(error, ProjectGone):
+        fix = "Restore it under Deleted projects, on the page of projects. Answers that are not saved yet are kept."
+        return refusal(scope, GONE, "This project was deleted or moved.", fix)
     if isinstance(error, InputError):
         what = f"{error.what}: expected {error.expected}; got {error.got}."
         return refusal(scope, STATUS_CODES.get(error.what, 422), what[0].upper() + what[1:], error.fix)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from starlette.types import ASGIApp
 
-from bemps.errors import InputError
 from bemps.server.engine import Engine
-from bemps.server.http.error_responses import PROJECT_ADDRESS
+from bemps.server.http.error_responses import ProjectGone
 from bemps.server.project_start import Wishes, prepared
 from bemps.server.projects.deleted_projects import DeletedProject, DeletedProjects
 from bemps.server.projects.project_folder import ProjectFolder
@@ -74,9 +73,7 @@ class OpenProjects:
         path = self._projects.paths().get(key)
         if path is None:
             fix = "Restore it on the page of projects, or choose another there."
-            raise InputError(
-                PROJECT_ADDRESS, expected="that of a project", got="one that was deleted or moved", fix=fix
-            )
+            raise ProjectGone("project", expected="one that is there", got="one that was deleted or moved", fix=fix)
         return path
 
     def _opened(self, key: str) -> OpenProject:

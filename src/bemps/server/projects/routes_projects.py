@@ -1,6 +1,7 @@
 """Requests of the page of projects: the list, uploads, a look at a file, new projects."""
 
 import asyncio
+import os
 import time
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -133,6 +134,7 @@ async def page(request: Request) -> HTMLResponse:
         "samples": samples,
         "deleted": await asyncio.to_thread(_parts(request).opened.deleted.listed),
         "folder": str(_parts(request).folder.folder),
+        "separator": os.sep,
         "accepted": sorted(ACCEPTED),
         "largest": LARGEST_UPLOAD,
     }

@@ -16,7 +16,7 @@ from bemps.server.http.templating import render
 from bemps.server.items.item_texts import item_html, keywords_as_json
 from bemps.server.items.shown_columns import shown_values
 from bemps.server.panels.summary import summary_of
-from bemps.store import Example, Item
+from bemps.store import Answer, Example, Item
 from bemps.store.validation import LONGEST_NAME
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
@@ -92,6 +92,13 @@ async def items_as_json(items: Sequence[Item], engine: Engine) -> list[dict[str,
         content if suggestion is None else content | {"suggestion": suggestion}
         for content, suggestion in zip(contents, suggestions, strict=True)
     ]
+
+
+def answer_as_json(answer: Answer | None) -> dict[str, Any] | None:
+    """Return an answer, or none, for the browser."""
+    if answer is None:
+        return None
+    return {"kind": answer.kind, "label": answer.label, "note": answer.note, "annotator": answer.annotator}
 
 
 async def offered(items: Sequence[Item], engine: Engine, annotator: str) -> list[dict[str, Any]]:

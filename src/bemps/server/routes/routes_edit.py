@@ -15,6 +15,7 @@ from bemps.server.routes.route_values import (
     Name,
     RequestId,
     TheEngine,
+    answer_as_json,
     items_as_json,
     offered,
     state_of,
@@ -22,6 +23,7 @@ from bemps.server.routes.route_values import (
 )
 from bemps.server.suggestions.suggestion_quality import check_accepted
 from bemps.store import NewAnswer
+from bemps.store.events import ADJUDICATE
 from bemps.store.validation import LONGEST_NAME, LONGEST_NOTE
 
 router = APIRouter(prefix="/api")
@@ -181,16 +183,16 @@ async def _step(which: str, step: Step, annotator: str, engine: Engine) -> JSONR
     moved = await engine.step(annotator, which, step.request)
     if moved is None:
         return JSONResponse({"item": None} | state_of(engine))
-    events, was = moved
-    if len(events) > 1:
-        items = [event.item for event in events]
-        return JSONResponse({"item": None, "items": items, "was": was} | state_of(engine))
-    event = events[0]
-    item = await engine.item(str(event.item))
+    was = {"was": {"kind": moved.kind, "label": moved.label}}
+    if len(moved.events) > 1:
+        items = [event.item for event in moved.events]
+        return JSONResponse(was | {"item": None, "items": items} | state_of(engine))
+    item = await engine.item(str(moved.events[0].item))
     answers = await engine.read(lambda: engine.store.answers_of(item.id))
-    note = next((own.note for own in answers if own.annotator == annotator), None)
-    step_back = {"item": (await items_as_json([item], engine))[0], "was": was, "label": event.label, "note": note}
-    return JSONResponse(step_back | state_of(engine))
+    own = next((one for one in answers if one.annotator == annotator and one.kind != ADJUDICATE), None)
+    decision = next((one for one in answers if one.kind == ADJUDICATE), None)
+    now = {"answer": answer_as_json(own), "decision": answer_as_json(decision)}
+    return JSONResponse(was | now | {"item": (await items_as_json([item], engine))[0]} | state_of(engine))
 
 
 @router.post("/class")

@@ -19,7 +19,15 @@ from bemps.server.http.image_files import image_of
 from bemps.server.http.templating import render
 from bemps.server.items.shown_columns import column_image
 from bemps.server.results.result_names import ResultWish, project_name
-from bemps.server.routes.route_values import classes_of, engine_of, items_as_json, offered, page_settings, state_of
+from bemps.server.routes.route_values import (
+    answer_as_json,
+    classes_of,
+    engine_of,
+    items_as_json,
+    offered,
+    page_settings,
+    state_of,
+)
 from bemps.store.events import ADJUDICATE
 
 router = APIRouter()
@@ -70,8 +78,8 @@ async def one_item(request: Request, id: str) -> JSONResponse:
     return JSONResponse(
         {
             "item": (await items_as_json([item], engine))[0],
-            "answer": own and {"kind": own.kind, "label": own.label, "note": own.note, "annotator": own.annotator},
-            "decision": decision and {"label": decision.label, "annotator": decision.annotator},
+            "answer": answer_as_json(own),
+            "decision": answer_as_json(decision),
         }
     )
 

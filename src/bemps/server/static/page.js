@@ -17,6 +17,7 @@ import { guidelineNews, guidelineTasks } from "./guidelines.js";
 import { ItemMap } from "./map.js";
 import { Queue } from "./queue.js";
 import { Results } from "./results.js";
+import { answerWords, doneAgain, takenBack } from "./step_words.js";
 import { Suggestions } from "./suggestions.js";
 import { addNotice, clearNotices, filterClasses, markAnswer, passNotice, say, showBanner, showClasses, showItem, showMore, showNote, showPending, showSaved } from "./show.js";
 
@@ -32,7 +33,7 @@ let hits = []; // items of a list, to be gone through one after the other
 let searched = ""; // what was looked for in the list that an item was opened from
 let noted = null; // the item of the note that is being written
 let reviewing = false; // whether these have answers already, to be looked at again
-const trail = [], undone = []; // what was answered on this page, and what of it was taken back: { item, was }; null for a note
+const trail = [], undone = []; // what was answered on this page, and what of it was taken back: { item, kind, label }; null where the server tells
 
 const outbox = new Outbox(`bemps-outbox ${project.id} ${project.annotator}`, {
   saved: (letter, reply) => savedLetter(letter, reply),
@@ -86,8 +87,7 @@ function answer(said, words) {
   if (!item) return;
   keepNote(); // before the answer, which undo takes back first
   outbox.add("api/answer", { item: item.id, ...said }, { again: Boolean(item.old || item.label) });
-  trail.push({ item, was: said.label || said.kind });
-  undone.length = 0;
+  remember({ item, kind: said.kind, label: said.label });
   announced = words;
   showSaved(`${words} …`, "waiting");
   flash(said.label);
@@ -96,12 +96,13 @@ function answer(said, words) {
   showTrouble();
 }
 
+function remember(step) { trail.push(step); undone.length = 0; }
+
 // one label for all ticked items of a list
 function labelList(items, name) {
   keepNote();
   outbox.add("api/list", { items, label: name });
-  trail.push(null);
-  undone.length = 0;
+  remember(null);
   panels.close();
   queue.drop(items);
   showSaved(`${amount(items.length)} as ${name} …`, "waiting");
@@ -137,7 +138,7 @@ function savedLetter(letter, reply) {
 
 // an answer to an item that the same person had labelled in another window, unseen here
 function replacedWords({ kind, label }, previous) {
-  return `You had labelled an item ${previous} in another window. Now it is ${label || (kind === "skip" ? "skipped" : kind)}; Undo takes that back.`;
+  return `You had labelled an item ${previous} in another window. Now it is ${answerWords({ kind, label })}; Undo takes that back.`;
 }
 
 // in another tab of the same person
@@ -147,25 +148,28 @@ function answeredElsewhere(items) {
   for (const id of items) if (!current || !current.old || current.id !== id) queue.forget(id);
 }
 
-function stepped(what, reply, already) {
+// `guess`: the item that the page has shown again already, or that is gone again
+function stepped(what, reply, guess) {
   if (reply.items) { steppedMany(what, reply); return; }
-  if (already && reply.item && reply.item.id === already) { showSaved(`${what}: ${reply.was || "answer"}`, "done"); return; }
-  if (!reply.item) { showSaved(`nothing to ${what}`, "done"); say(`Nothing to ${what}.`); return; }
-  const was = reply.was || "answer";
-  showSaved(`${what}: ${was}`, "done");
-  announced = `${what}: ${was}`;
-  if (what === "undo") queue.put({ ...reply.item, note: reply.note }, { old: false, label: reply.label, words: `Taken back: ${was}` });
-  else { queue.forget(reply.item.id); say(`Redone: ${was}.`); }
+  if (!reply.item) { showSaved(`Nothing to ${what}.`, "done"); say(`Nothing to ${what}.`); return; }
+  const { item, was, answer: own, decision } = reply;
+  const words = what === "undo" ? takenBack(was, { label: own && own.label, decision }) : doneAgain(was, item);
+  showSaved(words, "done");
+  if (guess === item.id) return;
+  announced = words;
+  const answered = Boolean(own && own.kind !== "note");
+  if (what === "undo") queue.put({ ...item, note: own && own.note }, { old: answered || was.kind === "adjudicate", answered, label: own && own.label, own: own && own.label, words });
+  else { say(words); if (was.kind !== "adjudicate") queue.forget(item.id); }
+  if (guess && what === "undo") queue.forget(guess); // another window has answered since
+  else if (guess) queue.release([guess]);
 }
 
 // all answers of one action: their items stay in the list that they came from
 function steppedMany(what, { items, was }) {
-  const words = `${items.length} items as ${was}`;
   if (what === "redo") queue.drop(items); else queue.release(items);
-  showSaved(`${what}: ${words}`, "done");
-  const news = what === "undo" ? `Taken back: ${words}.` : `Redone: ${words}.`;
-  passNotice(news);
-  say(news);
+  const words = `${what === "undo" ? "Taken back" : "Done again"}: your label ${was.label} for ${amount(items.length)} at once.`;
+  showSaved(words, "done");
+  say(passNotice(words));
 }
 
 function refusedLetter(letter, error) {
@@ -178,8 +182,7 @@ function note(text, item = queue.current) {
   if (!item) return;
   item.note = text;
   outbox.add("api/answer", { item: item.id, kind: "note", note: text });
-  trail.push(null);
-  undone.length = 0;
+  remember(null);
   if (queue.current && queue.current.id === item.id) showNote(text);
 }
 
@@ -364,9 +367,9 @@ function step(what) {
   to.push(known);
   showSaved(what === "undo" ? "taking back …" : "bringing back …", "waiting");
   outbox.add(`api/${what}`, {}, { shown: known && known.item.id }); // before a note that is kept when its item goes
-  if (known) announced = `${what}: ${known.was}`;
-  if (known && what === "undo") queue.put(known.item, { old: false, words: `Taken back: ${known.was}` });
-  else if (known) { queue.forget(known.item.id); say(`Redone: ${known.was}.`); }
+  if (known) announced = what === "undo" ? takenBack(known, { label: known.item.own }) : doneAgain(known, known.item);
+  if (known && what === "undo") queue.put(known.item, { old: Boolean(known.item.answered), words: announced });
+  else if (known) { say(announced); queue.forget(known.item.id); }
   showTrouble();
 }
 
@@ -405,8 +408,10 @@ async function guess() {
   panels.refresh("guess=1");
 }
 
+function isOwn(given) { return Boolean(given) && given.kind !== "adjudicate" && given.annotator === project.annotator; }
+
 function decidedWords({ label, annotator }, given) {
-  const own = given.kind !== "adjudicate" && given.annotator === project.annotator ? `Your answer: ${given.label || given.kind}. ` : "";
+  const own = isOwn(given) ? `Your answer: ${answerWords(given)}. ` : "";
   return `Decided by ${annotator}: ${label}. ${own}A key changes your answer; the decision is changed under Team.`;
 }
 
@@ -415,8 +420,8 @@ async function openItem(id, open = false) {
   try {
     const { item, answer: given, decision } = await get(`api/item?id=${encodeURIComponent(id)}`);
     if (open && given && given.kind !== "note") return false;
-    const words = decision ? decidedWords(decision, given) : given && given.label ? `Labelled ${given.label}. Enter confirms it, another key changes it.` : given ? `Answered: ${given.kind}.` : "";
-    queue.put({ ...item, note: given && given.note }, { old: true, answered: Boolean(given && given.kind !== "note"), label: given && given.label, words, search: searched });
+    const words = decision ? decidedWords(decision, given) : given && given.label ? `Labelled ${given.label}. Enter confirms it, another key changes it.` : given ? `Answered: ${answerWords(given)}.` : "";
+    queue.put({ ...item, note: given && given.note }, { old: true, answered: Boolean(given && given.kind !== "note"), label: given && given.label, own: isOwn(given) ? given.label : null, words, search: searched });
     find("content").focus({ preventScroll: true });
     if (matchMedia("(max-width: 60rem)").matches) panels.close();
     return true;
@@ -495,8 +500,9 @@ async function changeName(typed) {
 }
 
 // settle a disagreement; a decision that somebody made meanwhile is not replaced unseen
-function decide({ item, label, instead }) {
-  return change("api/adjudicate", { item, label, instead_of: instead || null, request: newId() });
+async function decide({ item, label, instead }) {
+  await change("api/adjudicate", { item, label, instead_of: instead || null, request: newId() });
+  remember(null);
 }
 
 async function lookFor(name) {

@@ -237,7 +237,7 @@ function askToDelete(button) {
   deleting = button;
   const { title, name, labels, items } = button.dataset;
   find("confirm-title").textContent = `Delete “${title}”?`;
-  find("confirm-words").textContent = `Its ${labels} labels and ${items} items (${name}) go to the folder of deleted projects. You can undo it. Whoever labels in it now has to stop.`;
+  find("confirm-words").textContent = `Its ${labels} labels and ${items} items (${name}) go to the folder “deleted”, with what was dropped for it. They stay there until you remove them, and you can restore the project here. Whoever labels in it now has to stop.`;
   find("confirm").returnValue = "keep";
   find("confirm").showModal();
   find("confirm").querySelector("[value=keep]").focus();
@@ -248,20 +248,35 @@ async function deleteProject() {
   complain("");
   try {
     const { id } = await post("api/projects/delete", { key: deleting.dataset.delete }, 120);
-    find("undo-words").textContent = `“${deleting.dataset.title}” was deleted.`;
-    find("undo-delete").dataset.restore = id;
-    find("undo").hidden = false;
-    deleting.closest("li").remove();
-    find("undo-delete").focus();
+    remember({ words: `“${deleting.dataset.title}” was deleted. It is under Deleted projects, below, until you remove it from the folder.`, id });
   } catch (error) { complain(error.message); deleting.focus(); }
 }
 
-async function restore(id) {
+async function restore({ restore: id, name }) {
   complain("");
-  try { await post("api/projects/restore", { id }, 120); location.reload(); } catch (error) { complain(error.message); }
+  try {
+    await post("api/projects/restore", { id }, 120);
+    remember({ words: `${name} is back, with all its labels.`, id: "" });
+  } catch (error) { complain(error.message); }
+}
+
+// the page is made anew, and says what was done
+const NEWS = "bemps-projects-news";
+function remember(news) { sessionStorage.setItem(NEWS, JSON.stringify(news)); location.reload(); }
+
+function showNews() {
+  const news = JSON.parse(sessionStorage.getItem(NEWS) || "null");
+  sessionStorage.removeItem(NEWS);
+  const button = news && news.id && document.querySelector(`[data-restore="${CSS.escape(news.id)}"]`);
+  if (!news) return;
+  find("undo-words").textContent = news.words;
+  find("undo").hidden = false;
+  find("undo-delete").hidden = !button;
+  if (button) { Object.assign(find("undo-delete").dataset, button.dataset); find("undo-delete").focus(); }
 }
 
 for (const button of document.querySelectorAll("[data-delete]")) button.addEventListener("click", () => askToDelete(button));
-for (const button of [...document.querySelectorAll("[data-restore]"), find("undo-delete")]) button.addEventListener("click", () => restore(button.dataset.restore));
+for (const button of [...document.querySelectorAll("[data-restore]"), find("undo-delete")]) button.addEventListener("click", () => restore(button.dataset));
+showNews();
 find("confirm").addEventListener("close", deleteProject);
 document.body.dataset.ready = "yes";

@@ -41,8 +41,8 @@ export class Queue {
   replace(item) {
     this.ahead = this.ahead.map((other) => (other.id === item.id ? withWords(item) : other));
     if (!this.current || this.current.id !== item.id) return;
-    const { old, answered, label, words, note, search, suggestion } = this.current; // a suggestion on show does not change
-    this.current = { ...item, old, answered, label, words, note, search, suggestion };
+    const { old, answered, label, own, words, note, search, suggestion } = this.current; // a suggestion on show does not change
+    this.current = { ...item, old, answered, label, own, words, note, search, suggestion };
     this.show(this.current);
   }
 
