@@ -35,6 +35,9 @@ def bemps(tmp_path, trap):
     script.parent.mkdir()
     script.write_text(COMMAND)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    environment["PATH"] = str(
+        script.parent
+    )  # a small container has no programs, such as the pgrep that joblib looks for
 
     def start(*arguments):
         command = [sys.executable, str(script), *arguments]

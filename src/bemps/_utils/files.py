@@ -79,6 +79,8 @@ def check_output(
             _check_apart(path, target, source, option)
         if not resume:
             _check_around(path, target, option)
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            path.lstat()  # a name that no system takes: `is_dir` says nothing of it from Python 3.14 on
         if target.is_dir():
             _check_folder(path, target, folder, resume, option)
             if folder == folder_kind(target) and not (force or resume):

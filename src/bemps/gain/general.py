@@ -124,7 +124,9 @@ class BlockedGain:
         mean = exact @ v
         if M == 1:
             return mean, np.full(len(rows), np.inf)
-        spread = ((exact - mean[:, None]) ** 2) @ (v * v)
+        squared = exact - mean[:, None]
+        np.square(squared, out=squared)  # in place: a block may be as large as the limit allows
+        spread = squared @ (v * v)
         return mean, np.sqrt(spread * M / (M - 1))
 
 
