@@ -189,8 +189,8 @@ async def _step(which: str, step: Step, annotator: str, engine: Engine) -> JSONR
         return JSONResponse(was | {"item": None, "items": items} | state_of(engine))
     item = await engine.item(str(moved.events[0].item))
     answers = await engine.read(lambda: engine.store.answers_of(item.id))
-    own = next((one for one in answers if one.annotator == annotator and one.kind != ADJUDICATE), None)
-    decision = next((one for one in answers if one.kind == ADJUDICATE), None)
+    own = next((a for a in answers if a.annotator == annotator and a.kind != ADJUDICATE), None)
+    decision = next((a for a in answers if a.kind == ADJUDICATE), None)
     now = {"answer": answer_as_json(own), "decision": answer_as_json(decision)}
     return JSONResponse(was | now | {"item": (await items_as_json([item], engine))[0]} | state_of(engine))
 
