@@ -57,7 +57,7 @@ def test_a_copy_of_an_open_project_without_its_log_says_how_to_copy_it(tmp_path)
         fill(store)
         shutil.copy(
             tmp_path / "p.bemps", tmp_path / "copy.bemps"
-        )  # what is new stands in p.bemps-wal until it is closed
+        )  # its rows are still in p.bemps-wal
     with pytest.raises(InputError, match="stop bemps and copy the project again"):
         open_store(tmp_path / "copy.bemps")
     shutil.copy(tmp_path / "p.bemps", tmp_path / "copy.bemps")
