@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from functools import cache
@@ -121,3 +122,27 @@ def test_missing_package_is_one_error_with_the_command():
         optional_import("no_such_package", "images", "drawing")
     with pytest.raises(MissingExtra, match="inner"), requires_extra("text", "outer"):
         optional_import("no_such_package", "images", "inner")
+
+
+def test_models_on_torch_name_their_extra_where_torch_is_missing():
+    doors = {
+        "bemps.models.heads.head_classifier": "torch",
+        "bemps.models.images.image_classifier": "vision",
+        "bemps.models.text.text_classifier": "finetune",
+        "bemps.models.text.finetuned_laplace": "finetune",
+    }
+    code = f"""
+import importlib, sys
+from bemps.errors import MissingExtra
+sys.modules |= {{"torch": None, "safetensors": None}}
+for door in {list(doors)}:
+    try:
+        importlib.import_module(door)
+    except MissingExtra as refusal:
+        print(refusal)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    refusals = done.stdout.strip().splitlines()
+    assert len(refusals) == len(doors)
+    for refusal, extra in zip(refusals, doors.values(), strict=True):
+        assert f"expected the '{extra}' extra to be installed" in refusal

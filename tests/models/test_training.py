@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from bemps.errors import InputError
 from bemps.models._torch.checkpoints import PROGRESS
+from bemps.models._torch.devices import pick_device
 from bemps.models._torch.training_loop import OPTIMISERS, TrainingRecipe, mean_loss, train, trainable_state
 from bemps.models.base import Diverged
 
@@ -286,3 +287,9 @@ def test_without_a_head_rate_all_learn_alike(digits):
 def test_a_head_rate_of_zero_is_refused(digits):
     with pytest.raises(InputError, match="head_rate"):
         fit(digits, recipe=TrainingRecipe(head_rate=0.0))
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:64"])
+def test_a_device_that_torch_cannot_use_is_refused_in_words(device):
+    with pytest.raises(InputError, match=f'one that this torch can use; got {device}. Use device="cpu"'):
+        pick_device(device)

@@ -52,6 +52,19 @@ def test_files_that_are_no_project(tmp_path):
     assert text.read_text() == "id,text\n" * 100
 
 
+def test_a_copy_of_an_open_project_without_its_log_says_how_to_copy_it(tmp_path):
+    with open_store(tmp_path / "p.bemps", create=True) as store:
+        fill(store)
+        shutil.copy(
+            tmp_path / "p.bemps", tmp_path / "copy.bemps"
+        )  # its rows are still in p.bemps-wal
+    with pytest.raises(InputError, match="stop bemps and copy the project again"):
+        open_store(tmp_path / "copy.bemps")
+    shutil.copy(tmp_path / "p.bemps", tmp_path / "copy.bemps")
+    with open_store(tmp_path / "copy.bemps") as copy:
+        assert copy.count() == 10
+
+
 @pytest.mark.parametrize("address", ["mysql://x/y", "://", "sqlite://", "postgresql+psycopg://h/d?project=a-b;c"])
 def test_addresses_that_are_none(address):
     with pytest.raises(InputError):

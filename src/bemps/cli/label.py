@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from bemps._utils.existing_paths import path_exists
 from bemps._utils.extras import requires_extra
 from bemps.cli.command_errors import print_errors
 from bemps.cli.options import label_options as options
@@ -164,6 +165,6 @@ def _project_and_source(
     )
     if data is None:
         return where, None
-    if not data.exists():
+    if not path_exists(data):
         raise InputError("DATA", expected="a file or folder", got=f"{data}, which does not exist", fix="Correct it.")
     return where, Source(data, columns)

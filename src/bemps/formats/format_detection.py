@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from bemps._utils.existing_paths import path_exists
 from bemps.data.reading import JSON_LINES
 from bemps.errors import InputError, unknown_name
 from bemps.formats.format_registry import FORMATS, UNRECOGNISED, Format
@@ -29,7 +30,7 @@ def format_to_write(name: str | None, path: Path) -> Format:
 
 def format_to_read(name: str | None, path: Path) -> Format:
     """Return the format by name, or by the ending of the file and its first object."""
-    if not path.exists():
+    if not path_exists(path):
         raise InputError("file", expected="a file or folder", got=f"{path}, which does not exist", fix="Correct it.")
     if name is not None:
         return format_named(name)

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from bemps._utils.existing_paths import path_exists
 from bemps.data.json_text import parse_json
 from bemps.data.parquet_files import opened_parquet, refuse_repeated_columns
 from bemps.data.text_encoding import opened_text
@@ -86,7 +87,7 @@ def read_run(path: str | os.PathLike[str]) -> RunFolder:
     """
     folder = Path(path)
     if not folder.is_dir():
-        raise _unusable(folder, "a file" if folder.exists() else "no such folder")
+        raise _unusable(folder, "a file" if path_exists(folder) else "no such folder")
     if not (folder / "results.parquet").is_file():
         raise _unusable(folder, "no results.parquet in it")
     rows = read_columns(folder / "results.parquet", (*KEYS, "round", "labels"))

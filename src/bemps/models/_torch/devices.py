@@ -13,18 +13,16 @@ def pick_device(device: str | torch.device | None) -> torch.device:
     """The requested device, else CUDA where there is one, else the processor."""
     try:
         torch_device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    except RuntimeError as error:
-        raise InputError(
-            "device",
-            expected="the name of a device of torch, such as cpu or cuda:0",
-            got=repr(device),
-            fix="Correct it.",
-        ) from error
+    except RuntimeError:
+        raise _unusable(device) from None
     if torch_device.type == "cuda" and (torch_device.index or 0) >= torch.cuda.device_count():
-        raise InputError(
-            "device", expected="one that this torch can use", got=str(torch_device), fix='Use device="cpu".'
-        )
+        raise _unusable(torch_device)
     return torch_device
+
+
+def _unusable(device: str | torch.device | None) -> InputError:
+    fix = 'Use device="cpu", or "cuda:0" with a GPU.'
+    return InputError("device", expected="one that this torch can use", got=str(device), fix=fix)
 
 
 @contextmanager

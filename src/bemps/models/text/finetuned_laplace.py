@@ -12,20 +12,24 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Int
-from safetensors.torch import load_file, save_file
 
+from bemps._utils.extras import requires_extra
 from bemps._utils.files import written_whole
 from bemps.checks import within
 from bemps.errors import InputError, unknown_name
-from bemps.models._torch.training_loop import TrainingRecipe
 from bemps.models.base import Items, Model, NotFitted, check_labelled, count, take
 from bemps.models.linear.spectral_classifiers import SpectralLaplace
 from bemps.models.text.adapted_vectors import HEAD
-from bemps.models.text.pretrained import MINILM
-from bemps.models.text.recent_vectors import RecentVectors
-from bemps.models.text.text_classifier import TextClassifier
-from bemps.models.text.tokens import Progress
 from bemps.types import Array
+
+with requires_extra("finetune", "a fine-tuned text encoder"):
+    from safetensors.torch import load_file, save_file
+
+    from bemps.models._torch.training_loop import TrainingRecipe
+    from bemps.models.text.pretrained import MINILM
+    from bemps.models.text.recent_vectors import RecentVectors
+    from bemps.models.text.text_classifier import TextClassifier
+    from bemps.models.text.tokens import Progress
 
 # Chosen on seeds of their own (docs/appendices/recipes.md): 12 epochs are no better than 8, nor is learning the words.
 FINE_TUNING = TrainingRecipe(learning_rate=1e-4, head_rate=5e-3, epochs=8, patience=None, warm_up=0.1)

@@ -15,26 +15,29 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Int
 
+from bemps._utils.extras import requires_extra
 from bemps.checks import within
 from bemps.errors import InputError
 from bemps.limits import current_limits
-from bemps.models._torch.checkpoints import Tensors
-from bemps.models._torch.devices import pick_device, torch_threads
-from bemps.models._torch.training_loop import History, TrainingRecipe, load_trainable_state
 from bemps.models.base import Items, NotFitted, fit_members, take
 from bemps.models.encoders.feature_cache import CachedEncoder
-from bemps.models.encoders.text_encoder import TextEncoder
 from bemps.models.ensembling import RESAMPLERS, check_choices, likelihood_weights, temperature_and_likelihood
-from bemps.models.text.adapted_surprisal import AdaptedSurprisal
-from bemps.models.text.fitted_text import FittedText, Member, Report
-from bemps.models.text.partial_finetuning import PartialBackbone
-from bemps.models.text.pretrained import MINILM
-from bemps.models.text.surprisal import Surprisal, has_language_model
-from bemps.models.text.text_networks import Backbone, Network, WholeBackbone, has_dropout
-from bemps.models.text.text_training import LabelledInputs, train_network
-from bemps.models.text.tokens import NetworkInputs, Progress, check_texts
 from bemps.models.validation_splits import Split, SplitPlan, Validation, plan_splits
 from bemps.types import Array
+
+with requires_extra("finetune", "a fine-tuned text classifier"):
+    from bemps.models._torch.checkpoints import Tensors
+    from bemps.models._torch.devices import pick_device, torch_threads
+    from bemps.models._torch.training_loop import History, TrainingRecipe, load_trainable_state
+    from bemps.models.encoders.text_encoder import TextEncoder
+    from bemps.models.text.adapted_surprisal import AdaptedSurprisal
+    from bemps.models.text.fitted_text import FittedText, Member, Report
+    from bemps.models.text.partial_finetuning import PartialBackbone
+    from bemps.models.text.pretrained import MINILM
+    from bemps.models.text.surprisal import Surprisal, has_language_model
+    from bemps.models.text.text_networks import Backbone, Network, WholeBackbone, has_dropout
+    from bemps.models.text.text_training import LabelledInputs, train_network
+    from bemps.models.text.tokens import NetworkInputs, Progress, check_texts
 
 # What suits a set of weights better than the paper's recipe for DistilBERT; measured in docs/appendices/speed.md.
 RECIPES = {MINILM: TrainingRecipe(learning_rate=1e-4)}

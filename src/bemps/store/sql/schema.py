@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from sqlalchemy import insert, inspect, select, update
 from sqlalchemy.engine import Connection
 
+from bemps._utils.existing_paths import path_exists
 from bemps.errors import InputError
 from bemps.store.sql.database import Database, schema_of, use_write_ahead_log
 from bemps.store.sql.database_errors import NotRead, damaged, write_errors
 from bemps.store.sql.sql_tables import PROJECT, create_tables
 
 VERSION = 3
+COPIED = " If it is a copy of a project that was open, stop bemps and copy the project again."
 
 
 def _columns_and_copies(connection: Connection) -> None:
@@ -42,7 +44,7 @@ def prepare(database: Database, create: bool) -> None:
     version = _version(database)
     if version is None:
         if not create:
-            raise _no_project(database, "no project in it")
+            raise _no_project(database, "no project in it", COPIED)
         _create(database)
     elif version < VERSION:
         _migrate(database)
@@ -53,7 +55,7 @@ def prepare(database: Database, create: bool) -> None:
 def _refuse_wrong_file(database: Database, create: bool) -> None:
     path = database.file
     assert path is not None
-    if not path.exists():
+    if not path_exists(path):
         if not create:
             raise _no_project(database, "no such file")
         if not path.parent.is_dir():
@@ -62,12 +64,12 @@ def _refuse_wrong_file(database: Database, create: bool) -> None:
         raise _no_project(database, "a folder")
 
 
-def _no_project(database: Database, got: str) -> InputError:
+def _no_project(database: Database, got: str, more: str = "") -> InputError:
     return InputError(
         f"project {database.name}",
         expected="a project of bemps",
         got=got,
-        fix="Check the name; `bemps label FILE --project NAME` makes a new one.",
+        fix=f"Check the name; `bemps label FILE --project NAME` makes a new one.{more}",
     )
 
 
