@@ -35,6 +35,7 @@ WORDS = "-words"
 ENCODERS = (
     "tfidf",
     "multilingual",
+    "multilingual-words",
     "minilm",
     "minilm-words",
     "bge-small",
