@@ -81,7 +81,9 @@ def test_at_the_end_there_is_a_summary_and_a_download_and_no_class_to_press(fold
         ann.press("s")
         ann.sees("#content .end", "3 labelled, 1 skipped, of 4 items")
         assert ann.page.locator("#classes .class:visible").count() == 0
-        assert ann.page.locator("[data-do=skip]:visible, [data-do=unsure]:visible").count() == 0
+        assert (
+            ann.page.locator("[data-do=skip]:visible, [data-do=unsure]:visible, [data-do=later]:visible").count() == 0
+        )
         link = ann.page.locator("#content .end a").first.get_attribute("href")
         with server.person() as eve:
             assert len(eve.http.get(link).raise_for_status().text.splitlines()) >= 4
