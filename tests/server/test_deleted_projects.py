@@ -168,7 +168,9 @@ def test_an_answer_to_a_project_that_was_deleted_meanwhile_is_saved_when_it_is_r
         gone = web.post("api/projects/delete", json={"key": key}).raise_for_status().json()
         item, _ = ann.label("2")
         ann.sees(
-            "#banner", "1 answer not saved yet: This project was deleted or moved. Restore it under Deleted projects"
+            "#banner",
+            "1 answer not saved yet: This project was deleted or moved. Restore it under Deleted projects, "
+            "on the page of projects. Kept in this browser",
         )
         web.post("api/projects/restore", json={"id": gone["id"]}).raise_for_status()
         ann.saved("wish · saved")

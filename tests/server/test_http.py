@@ -44,6 +44,7 @@ def test_label_skip_unsure_note_undo_redo_and_change(server):
         assert ann.step("undo")["item"] is None
         assert [ann.step("redo")["was"]["kind"] for _ in range(3)] == ["label", "skip", "unsure"]
         assert stored(server)[third["id"]] == ("unsure", "ann")
+        assert '<b dir="auto">skipped</b> by' in ann.panel("labelled")
 
 
 def test_undo_says_what_it_took_back_and_what_holds_now(server):

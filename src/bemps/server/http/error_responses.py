@@ -55,7 +55,7 @@ def refused(scope: Scope, error: BempsError) -> Response:
     if isinstance(error, NotRead):
         return refusal(scope, 503, f"The project cannot be read: {error.got}.", error.fix)
     if isinstance(error, ProjectGone):
-        fix = "Restore it under Deleted projects, on the page of projects. Answers that are not saved yet are kept."
+        fix = "Restore it under Deleted projects, on the page of projects."
         return refusal(scope, GONE, "This project was deleted or moved.", fix)
     if isinstance(error, InputError):
         what = f"{error.what}: expected {error.expected}; got {error.got}."

@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from bemps.server.http.annotator_names import LONGEST
+from bemps.store.events import SKIP, Answer
 from bemps.store.validation import LONGEST_NAME, LONGEST_NOTE
 
 HERE = Path(__file__).parents[1]  # templates and static files stand beside the package `http`
@@ -24,6 +25,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"percent": percent, "thousands": thousands, "short": short, "ago": ago, "excerpt": excerpt}
+    environment.filters["answered"] = answered
     environment.tests["contains"] = contains
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False}  # as replies have it: the page compares the two
     environment.globals["lengths"] = {"name": LONGEST_NAME, "note": LONGEST_NOTE, "person": LONGEST}
@@ -34,6 +36,11 @@ def render(template: str, **values: Any) -> str:
     """Fill in a template of the `templates` folder."""
     text: str = _environment().get_template(template).render(**values)
     return text
+
+
+def answered(answer: Answer) -> str:
+    """Return what somebody said of an item, in words."""
+    return answer.label or {SKIP: "skipped"}.get(answer.kind, answer.kind)
 
 
 def percent(share: float, digits: int = 0) -> str:

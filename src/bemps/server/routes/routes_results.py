@@ -17,7 +17,7 @@ from bemps.server.panels.outlook import can_learn
 from bemps.server.panels.summary import right_words
 from bemps.server.results.result_jobs import DONE, Job
 from bemps.server.results.result_names import ResultWish, project_name
-from bemps.server.routes.route_values import Annotator, TheEngine
+from bemps.server.routes.route_values import Annotator, TheEngine, has_images
 from bemps.store.project_settings import ProjectSettings
 
 router = APIRouter()
@@ -66,6 +66,7 @@ async def result(engine: TheEngine) -> HTMLResponse:
         "measuring": sum(answers[name].label is not None for name in engine.schedule.audit if name in answers),
         "formats": {name: row.title for name, row in FORMATS.items()},
         "tables": {name: FORMATS[name].title for name in TABLES},
+        "images": has_images(engine),
         "usual": _usual_format(engine.settings),
     }
     return HTMLResponse(render("result.html", jobs=_jobs(engine), **values))

@@ -299,11 +299,11 @@ function movedKey(key, name) {
 function showTrouble() {
   const waiting = outbox.waiting;
   problems.send = waiting && outbox.trouble
-    ? `${waiting} answer${waiting > 1 ? "s" : ""} not saved yet: ${outbox.trouble}. ` +
+    ? `${waiting} answer${waiting > 1 ? "s" : ""} not saved yet: ${outbox.trouble.replace(/\.$/, "")}. ` +
       (outbox.stored ? "Kept in this browser and sent again by itself; do not clear its data." : "Keep this tab open; it is sent again by itself.")
     : "";
   if (problems.send) showSaved(`${waiting} not saved yet`, "trouble");
-  const lost = !problems.send && problems.fetch ? `No new items: ${problems.fetch}. Trying again.` : "";
+  const lost = !problems.send && problems.fetch ? `No new items: ${problems.fetch.replace(/\.$/, "")}. Trying again.` : "";
   const count = queue.here;
   const supply = problems.fetch && count ? ` ${count} item${count > 1 ? "s" : ""} can be answered meanwhile.` : "";
   showBanner((problems.send || problems.refused || lost) + supply);

@@ -14,6 +14,7 @@ export class Results {
     const job = await post("api/result", { what, format: format || null, resolved: Boolean(resolved), audit: Boolean(audit) });
     this.mine.add(job.id);
     await this.show();
+    if (document.getElementById("result-files")) document.getElementById("panel").scrollTop = 0; // its button may be far below
     this.watch();
   }
 
