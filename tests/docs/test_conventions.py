@@ -48,6 +48,16 @@ def test_the_citation_is_of_the_paper():
     assert paper["title"] in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def test_the_paper_is_the_same_everywhere():
+    paper = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["preferred-citation"]
+    (number,) = [entry["value"].removeprefix("arXiv:") for entry in paper["identifiers"]]
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+    assert urls["Paper"] == f"https://arxiv.org/abs/{number}"
+    (entry,) = re.findall(r"```bibtex\n(.*?)```", (ROOT / "docs" / "maths.md").read_text(encoding="utf-8"), flags=re.S)
+    assert paper["title"] in entry
+    assert f"arXiv:{number}" in entry
+
+
 def test_the_changelog_begins_with_what_is_not_released():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.findall(r"^## (.*)$", text, flags=re.MULTILINE)[0] == "[Unreleased]"

@@ -6,7 +6,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+
+from bemps.models.encoders.encoder_table import TEXT_ENCODERS
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,6 +28,21 @@ def test_the_table_is_what_the_committed_results_give(readme):
     command = [sys.executable, ROOT / "studies" / "readme_table.py"]
     table = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
     assert table in readme
+
+
+def test_the_numbers_beside_the_table_are_those_of_the_results_and_weights(readme):
+    for name in ("fresh", "fresh-trec6", "bge-fresh"):
+        rounds = pq.read_table(ROOT / "studies" / "results" / f"{name}.parquet", columns=["labels", "seed"])
+        assert f"what {max(rounds['labels'].to_pylist())} random labels reach" in readme
+        assert set(rounds["seed"].to_pylist()) == set(range(10, 20))
+    assert "the mean of ten seeds on which nothing was chosen" in readme
+    assert f"sentence vectors, {TEXT_ENCODERS['bge-small'].megabytes} MB, once" in readme
+
+
+def test_the_readme_is_short_and_its_code_fits_a_narrow_page(readme):
+    assert len(readme.splitlines()) <= 60
+    code = re.findall(r"```\w+\n(.*?)```", readme, flags=re.DOTALL)
+    assert max(len(line) for block in code for line in block.splitlines()) <= 90
 
 
 def test_the_python_example_runs_as_it_stands(readme, tmp_path, monkeypatch):
