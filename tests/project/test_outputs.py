@@ -4,6 +4,7 @@ import csv
 import json
 import sqlite3
 import sys
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -11,8 +12,11 @@ from typer.testing import CliRunner
 
 from bemps import InputError
 from bemps.cli import app
+from bemps.learner import ActiveLearner
 from bemps.project import open_project
 from bemps.server.project_start import Source, Wishes, prepared
+from bemps.server.results.result_messages import WriteResult
+from bemps.server.results.result_worker import result_of
 from bemps.store import NewAnswer, open_store
 
 TEXTS = [f"{'crash error' if i % 2 else 'please add'} number {i}" for i in range(30)]
@@ -307,9 +311,19 @@ def test_a_learner_of_pictures_leaves_broken_ones_out_and_can_be_saved(pictures)
         assert project.broken == {"broken.png", "empty.jpg"}
         assert len(learner.ask(12)) == 12
         project.export("model.learner", "model")
-    from bemps.learner import ActiveLearner
-
     assert ActiveLearner.load(pictures / "model.learner").ask(12).items == learner.ask(12).items
+
+
+def test_the_zip_file_of_a_model_of_pictures_names_no_command_for_texts(pictures):
+    (pictures / "out").mkdir()
+    order = WriteResult(str(pictures / "im.bemps"), str(pictures / "out"), "im-model", "model")
+    path = pictures / "out" / result_of(order, lambda _: None).name
+    with ZipFile(path) as packed:
+        words = packed.read("README.md").decode()
+    assert 'learner.predict(["/path/of/an/image.png"])' in words
+    assert "bemps predict" not in words
+    learner = ActiveLearner.load(path)
+    assert learner.classes[learner.predict([str(pictures / "im" / "9.png")]).argmax()] == "warm"
 
 
 def test_new_images_are_refused_with_what_works(pictures):

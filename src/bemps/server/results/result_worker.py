@@ -5,6 +5,7 @@ written and ends too.
 """
 
 import os
+import shlex
 import shutil
 import sys
 import threading
@@ -12,29 +13,33 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from bemps.errors import COMMAND_OPTIONS, NO_OPTIONS, BempsError
 from bemps.limits import library_threads
 from bemps.server.model.messages import Message, decode, encode
 from bemps.server.results.result_messages import NotWritten, Step, WriteResult, Written
 
+if TYPE_CHECKING:
+    from bemps.store import Store
+
 NICE = 10  # people come first
 PAUSE = 0.2  # seconds between two reports of progress
 USE = """# {title}
 
-The folder `{name}` is a model that bemps learnt. With bemps installed:
-
-    bemps predict {name}.zip new.csv --text body --out predictions.csv
-
-or in Python:
+The folder `{name}` is a model that bemps learnt. With bemps installed{command} in Python:
 
     from bemps import ActiveLearner
     learner = ActiveLearner.load("{name}.zip")
-    learner.predict(["a text"])  # the probability of every class of learner.classes
+    learner.predict(["{item}"])  # the probability of every class of learner.classes
 
-Both read the zip file as it is. The folder, unpacked, does as well.
+The zip file is read as it is. The folder, unpacked, does as well.
 """
+COMMAND = """:
+
+    bemps predict {name}.zip new.csv --text {column} --out predictions.csv
+
+or"""
 
 
 def main() -> None:
@@ -72,14 +77,30 @@ def result_of(order: WriteResult, speak: Callable[[Message], None]) -> Written |
         with Project(open_store(order.project), progress=Pace(speak)) as project:
             path = Path(order.folder) / order.name
             project.export(path, order.what, order.format, resolved=order.resolved, audit=order.audit)
-            title = project.store.read_settings().title
-            return Written(_packed(path, title, order.what).name)
+            return Written(_packed(path, _use(project.store, path.name) if order.what == "model" else "").name)
     except BempsError as error:
         return NotWritten(str(error))
 
 
-def _packed(path: Path, title: str, what: str) -> Path:
-    """A folder as one zip file."""
+def _use(store: "Store", name: str) -> str:
+    """Words about the use of a model: `bemps predict` takes texts, Python also the paths of images."""
+    settings = store.read_settings()
+    title = settings.title or name
+    if settings.kind == "image":
+        return USE.format(title=title, name=name, command=",", item="/path/of/an/image.png")
+    command = COMMAND.format(name=name, column=_text_column(store))
+    return USE.format(title=title, name=name, command=command, item="a text")
+
+
+def _text_column(store: "Store") -> str:
+    """The column of the user's file that the texts come from, as a word of a command; `body` if there is none."""
+    first = next(iter(store.items()), None)
+    same = [] if first is None else [name for name, value in first.columns.items() if value == first.content]
+    return shlex.quote(same[0] if same else "body")
+
+
+def _packed(path: Path, use: str) -> Path:
+    """A folder as one zip file, with words about its use."""
     if not path.is_dir():
         return path
     archive = path.with_name(f"{path.name}.zip")
@@ -88,8 +109,8 @@ def _packed(path: Path, title: str, what: str) -> Path:
             # arrays as they are: `bemps.learner` takes a file that shrinks too well for one that means harm
             how = zipfile.ZIP_STORED if file.suffix == ".npy" else zipfile.ZIP_DEFLATED
             packed.write(file, Path(path.name) / file.relative_to(path), how)
-        if what == "model":
-            packed.writestr("README.md", USE.format(title=title or path.name, name=path.name))
+        if use:
+            packed.writestr("README.md", use)
     shutil.rmtree(path)
     return archive
 

@@ -17,7 +17,7 @@ from bemps.server.panels.outlook import can_learn
 from bemps.server.panels.summary import right_words
 from bemps.server.results.result_jobs import DONE, Job
 from bemps.server.results.result_names import ResultWish, project_name
-from bemps.server.routes.route_values import Annotator, TheEngine
+from bemps.server.routes.route_values import Annotator, TheEngine, has_images
 from bemps.store.project_settings import ProjectSettings
 
 router = APIRouter()
@@ -62,6 +62,7 @@ async def result(engine: TheEngine) -> HTMLResponse:
         "total": len(engine.schedule.ids),
         "right": right_words(audit["accuracy"]) if "accuracy" in audit else "",
         "model": not engine.settings.no_model,
+        "image": has_images(engine),
         "can_learn": can_learn(engine, answers),
         "measuring": sum(answers[name].label is not None for name in engine.schedule.audit if name in answers),
         "formats": {name: row.title for name, row in FORMATS.items()},

@@ -112,7 +112,7 @@ function savedList(letter, reply) {
   const left = letter.body.items.filter((id) => !reply.items.includes(id));
   queue.release(left); // somebody was quicker
   const words = `Labelled ${amount(reply.items.length)} as ${letter.body.label}.`;
-  showSaved(`${amount(reply.items.length)} as ${letter.body.label} · saved`, "done");
+  showDone(`${amount(reply.items.length)} as ${letter.body.label} · saved`);
   passNotice([words, reply.left_out, reply.items.length ? "One undo takes all of it back." : ""].filter(Boolean).join(" "));
   say(`${words} ${reply.left_out}`);
 }
@@ -123,10 +123,15 @@ async function nextHit() {
   queue.next();
 }
 
+// what was done last, once nothing is on its way any more
+function showDone(words) {
+  if (outbox.waiting) showSaved(`saving ${outbox.waiting} …`, "waiting");
+  else if (words) showSaved(words, "done");
+}
+
 function savedLetter(letter, reply) {
   told(reply);
-  if (outbox.waiting) showSaved(`saving ${outbox.waiting} …`, "waiting");
-  else if (letter.path === "api/answer") showSaved(`${letter.body.label || letter.body.kind} · saved`, "done");
+  showDone(letter.path === "api/answer" ? `${letter.body.label || letter.body.kind} · saved` : "");
   if (reply.previous && !["note", "later"].includes(letter.body.kind) && !letter.again) say(addNotice(replacedWords(letter.body, reply.previous)));
   if (letter.path === "api/list") savedList(letter, reply);
   if (letter.path === "api/undo" || letter.path === "api/redo") stepped(letter.path.slice(4), reply, letter.shown);
@@ -148,10 +153,10 @@ function answeredElsewhere(items) {
 
 function stepped(what, reply, already) {
   if (reply.items) { steppedMany(what, reply); return; }
-  if (already && reply.item && reply.item.id === already) { showSaved(`${what}: ${reply.was || "answer"}`, "done"); return; }
-  if (!reply.item) { showSaved(`nothing to ${what}`, "done"); say(`Nothing to ${what}.`); return; }
+  if (already && reply.item && reply.item.id === already) { showDone(`${what}: ${reply.was || "answer"}`); return; }
+  if (!reply.item) { showDone(`nothing to ${what}`); say(`Nothing to ${what}.`); return; }
   const was = reply.was || "answer";
-  showSaved(`${what}: ${was}`, "done");
+  showDone(`${what}: ${was}`);
   announced = `${what}: ${was}`;
   if (what === "undo") queue.put({ ...reply.item, note: reply.note }, { old: false, label: reply.label, words: `Taken back: ${was}` });
   else { queue.forget(reply.item.id); say(`Redone: ${was}.`); }
@@ -161,7 +166,7 @@ function stepped(what, reply, already) {
 function steppedMany(what, { items, was }) {
   const words = `${items.length} items as ${was}`;
   if (what === "redo") queue.drop(items); else queue.release(items);
-  showSaved(`${what}: ${words}`, "done");
+  showDone(`${what}: ${words}`);
   const news = what === "undo" ? `Taken back: ${words}.` : `Redone: ${words}.`;
   passNotice(news);
   say(news);
