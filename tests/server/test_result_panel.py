@@ -209,7 +209,9 @@ def test_the_zip_file_of_a_model_predicts_in_three_lines(labelled, tmp_path):
     written = result_of(order, lambda message: None)
     path = tmp_path / written.name
     with zipfile.ZipFile(path) as packed:
-        assert f'ActiveLearner.load("{path.name}")' in packed.read("README.md").decode()
+        words = packed.read("README.md").decode()
+        assert f'ActiveLearner.load("{path.name}")' in words
+        assert f"bemps predict {path.name} new.csv --text body --out" in words
     learner = ActiveLearner.load(path)
     assert learner.predict(["How do I print the report?"]).argmax() == CLASSES.index("question")
 

@@ -42,10 +42,17 @@ def test_enter_accepts_and_other_keys_still_answer(guessed, browser):
         ann.page.click("#suggestion")
         ann.page.wait_for_function("id => document.querySelector('#content').dataset.item !== id", arg=here)
         assert ann.page.evaluate("document.activeElement.id") == "content"
+        late = {}
+        for name in ("undo", "answer"):
+            ann.page.route(f"**/api/{name}", lambda route: late.setdefault(route.request.url.rpartition("/")[2], route))
         ann.press("u")
         ann.page.wait_for_function("id => document.querySelector('#content').dataset.item === id", arg=here)
         ann.sees("#suggestion", f"Suggested: {TRUTH[text]}")
         ann.label("Enter")
+        with ann.page.expect_request("**/api/answer"):
+            late["undo"].continue_()
+        assert ann.page.inner_text("#saved") == "saving 1 …"
+        late["answer"].continue_()
         ann.saved()
         assert methods(server)[here] == (TRUTH[text], "suggested")
         assert ann.errors == []
@@ -108,7 +115,7 @@ def test_an_address_is_typed_agreed_to_and_accessible(guessed, browser, scheme, 
             page.click("#panel form .primary")
         ann.sees("#panel h3", "From llama3 at 127.0.0.1")
         page.fill("#suggest-model", "another")
-        asked = "() => /[1-9][0-9]* items asked/.test(document.querySelector('#suggest-state').innerText)"
+        asked = "() => /[1-9][0-9]* items are answered/.test(document.querySelector('#suggest-state').innerText)"
         page.wait_for_function(asked)  # how it goes comes by itself
         assert page.input_value("#suggest-model") == "another"  # and leaves the form alone
         assert violations(page) == []

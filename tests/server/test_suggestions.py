@@ -301,7 +301,10 @@ def test_answers_that_cannot_be_understood_use_no_item_up(guessed, reply, words)
             ann.next(20)
             assert eventually(lambda: server.engine.suggester.attempts.stopped)
             said = said_of(ann)
-            assert "0 items asked in 5 of at most 1,000 requests. 5 answers could not be understood." in said
+            assert (
+                "0 items are answered. 5 of at most 1,000 requests were sent. 5 answers could not be understood."
+                in said
+            )
             assert f"No new suggestions: {words}" in said
             assert "tried again by itself" not in said
             assert server.store.suggestions(server.engine.suggester.prompt.version) == {}
@@ -341,8 +344,8 @@ def test_a_server_that_is_not_there_costs_no_request_and_is_asked_as_soon_as_it_
         server.engine.suggester.allow(address)
         ann.next(5)
         refused = (
-            "0 items asked in 0 of at most 2 requests. No new suggestions: the address cannot be reached (Connection "
-            "refused). Is the server running? It is tried again by itself."
+            "0 items are answered. 0 of at most 2 requests were sent. No new suggestions: the address cannot be "
+            "reached (Connection refused). Is the server running? It is tried again by itself."
         )
         assert eventually(lambda: refused in said_of(ann))
         assert eventually(lambda: server.engine.suggester.attempts.wait > 0.2)  # three failures

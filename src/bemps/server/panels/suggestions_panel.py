@@ -43,7 +43,7 @@ def suggestions_of(engine: Engine, answers: Mapping[str, Answer]) -> dict[str, A
 def _progress(engine: Engine) -> dict[str, Any]:
     suggester = engine.suggester
     return {
-        "asked": len(suggester.cache),
+        "answered": len(suggester.cache),
         "without": sum(label is None for label in suggester.cache.values()),
         "made": suggester.requests_made,
         "most": engine.settings.suggest_requests,

@@ -16,6 +16,7 @@ TITLES = {
     "arrays": "Model as plain arrays",
     "events": "Log",
 }
+NAMES = {"events": "log"}  # in the names of files, where people call it otherwise
 ENDINGS = {"report": ".html", "model": "", "arrays": ""}  # of what has one format; empty for a folder
 
 
@@ -80,7 +81,7 @@ class ResultWish:
         named = self.chosen_format
         ending = FORMATS[named].usual_ending if named else ENDINGS[self.what]
         parts = [
-            *([] if self.what == "labels" else [self.what]),
+            *([] if self.what == "labels" else [NAMES.get(self.what, self.what)]),
             *([named] if named and f".{named}" != ending else []),
             *(["one-for-each-item"] if self.resolved and self.what == "labels" else []),
             *(["all-labels"] if self._learns_from_audit else []),

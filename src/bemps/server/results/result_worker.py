@@ -5,6 +5,7 @@ written and ends too.
 """
 
 import os
+import shlex
 import shutil
 import sys
 import threading
@@ -20,7 +21,7 @@ from bemps.server.model.messages import Message, decode, encode
 from bemps.server.results.result_messages import NotWritten, Step, WriteResult, Written
 
 if TYPE_CHECKING:
-    from bemps.store.project_settings import ProjectSettings
+    from bemps.store import Store
 
 NICE = 10  # people come first
 PAUSE = 0.2  # seconds between two reports of progress
@@ -38,14 +39,9 @@ or in Python:
 
 Both read the zip file as it is. The folder, unpacked, does as well.
 {more}"""
-NEW_TEXTS = {"new": "new.csv --text body", "item": '["a text"]', "more": ""}
-NEW_IMAGES = {
-    "new": "new-images",
-    "item": '["new-images/a.jpg"]',
-    "more": """
+IMAGE_FOLDERS = """
 Images are named by their paths below the current folder. Those of any folder: `bemps.data.read("new-images").items`.
-""",
-}
+"""
 
 
 def main() -> None:
@@ -83,13 +79,30 @@ def result_of(order: WriteResult, speak: Callable[[Message], None]) -> Written |
         with Project(open_store(order.project), progress=Pace(speak)) as project:
             path = Path(order.folder) / order.name
             project.export(path, order.what, order.format, resolved=order.resolved, audit=order.audit)
-            return Written(_packed(path, project.store.read_settings(), order.what).name)
+            return Written(_packed(path, _use(project.store, path.name) if order.what == "model" else "").name)
     except BempsError as error:
         return NotWritten(str(error))
 
 
-def _packed(path: Path, settings: "ProjectSettings", what: str) -> Path:
-    """A folder as one zip file."""
+def _use(store: "Store", name: str) -> str:
+    """Words about the use of a model, for its kind of items."""
+    settings = store.read_settings()
+    title = settings.title or name
+    if settings.kind == "image":
+        return USE.format(title=title, name=name, new="new-images", item='["new-images/a.jpg"]', more=IMAGE_FOLDERS)
+    new = f"new.csv --text {_text_column(store)}"
+    return USE.format(title=title, name=name, new=new, item='["a text"]', more="")
+
+
+def _text_column(store: "Store") -> str:
+    """The column of the user's file that the texts come from, as a word of a command; `body` if there is none."""
+    first = next(iter(store.items()), None)
+    same = [] if first is None else [name for name, value in first.columns.items() if value == first.content]
+    return shlex.quote(same[0] if same else "body")
+
+
+def _packed(path: Path, use: str) -> Path:
+    """A folder as one zip file, with words about its use."""
     if not path.is_dir():
         return path
     archive = path.with_name(f"{path.name}.zip")
@@ -98,9 +111,8 @@ def _packed(path: Path, settings: "ProjectSettings", what: str) -> Path:
             # arrays as they are: `bemps.learner` takes a file that shrinks too well for one that means harm
             how = zipfile.ZIP_STORED if file.suffix == ".npy" else zipfile.ZIP_DEFLATED
             packed.write(file, Path(path.name) / file.relative_to(path), how)
-        if what == "model":
-            new = NEW_IMAGES if settings.kind == "image" else NEW_TEXTS
-            packed.writestr("README.md", USE.format(title=settings.title or path.name, name=path.name, **new))
+        if use:
+            packed.writestr("README.md", use)
     shutil.rmtree(path)
     return archive
 

@@ -62,6 +62,7 @@ async def result(engine: TheEngine) -> HTMLResponse:
         "total": len(engine.schedule.ids),
         "right": right_words(audit["accuracy"]) if "accuracy" in audit else "",
         "model": not engine.settings.no_model,
+        "image": has_images(engine),
         "can_learn": can_learn(engine, answers),
         "measuring": sum(answers[name].label is not None for name in engine.schedule.audit if name in answers),
         "formats": {name: row.title for name, row in FORMATS.items()},

@@ -114,7 +114,7 @@ function savedList(letter, reply) {
   const left = letter.body.items.filter((id) => !reply.items.includes(id));
   queue.release(left); // somebody was quicker
   const words = `Labelled ${amount(reply.items.length)} as ${letter.body.label}.`;
-  showSaved(`${amount(reply.items.length)} as ${letter.body.label} · saved`, "done");
+  showDone(`${amount(reply.items.length)} as ${letter.body.label} · saved`);
   passNotice([words, reply.left_out, reply.items.length ? "One undo takes all of it back." : ""].filter(Boolean).join(" "));
   say(`${words} ${reply.left_out}`);
 }
@@ -125,10 +125,15 @@ async function nextHit() {
   queue.next();
 }
 
+// what was done last, once nothing is on its way any more
+function showDone(words) {
+  if (outbox.waiting) showSaved(`saving ${outbox.waiting} …`, "waiting");
+  else if (words) showSaved(words, "done");
+}
+
 function savedLetter(letter, reply) {
   told(reply);
-  if (outbox.waiting) showSaved(`saving ${outbox.waiting} …`, "waiting");
-  else if (letter.path === "api/answer") showSaved(`${letter.body.label || letter.body.kind} · saved`, "done");
+  showDone(letter.path === "api/answer" ? `${letter.body.label || letter.body.kind} · saved` : "");
   if (reply.previous && !["note", "later"].includes(letter.body.kind) && !letter.again) say(addNotice(replacedWords(letter.body, reply.previous)));
   if (letter.path === "api/list") savedList(letter, reply);
   if (letter.path === "api/undo" || letter.path === "api/redo") stepped(letter.path.slice(4), reply, letter.shown);
@@ -151,10 +156,10 @@ function answeredElsewhere(items) {
 // `guess`: the item that the page has shown again already, or that is gone again
 function stepped(what, reply, guess) {
   if (reply.items) { steppedMany(what, reply); return; }
-  if (!reply.item) { showSaved(`Nothing to ${what}.`, "done"); say(`Nothing to ${what}.`); return; }
+  if (!reply.item) { showDone(`Nothing to ${what}.`); say(`Nothing to ${what}.`); return; }
   const { item, was, answer: own, decision } = reply;
   const words = what === "undo" ? takenBack(was, { label: own && own.label, decision }) : doneAgain(was, item);
-  showSaved(words, "done");
+  showDone(words);
   if (guess === item.id) return;
   announced = words;
   const answered = Boolean(own && own.kind !== "note");
@@ -168,7 +173,7 @@ function stepped(what, reply, guess) {
 function steppedMany(what, { items, was }) {
   if (what === "redo") queue.drop(items); else queue.release(items);
   const words = `${what === "undo" ? "Taken back" : "Done again"}: your label ${was.label} for ${amount(items.length)} at once.`;
-  showSaved(words, "done");
+  showDone(words);
   say(passNotice(words));
 }
 
