@@ -92,6 +92,20 @@ def test_predict_by_project_and_by_saved_model(project, tmp_path, monkeypatch, m
     assert [row["label"] for row in a] == ["wish", "bug"] * 15
 
 
+def test_predict_reads_a_folder_of_text_files_and_refuses_images(project, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    for folder in ("notes/may", "photos"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name, text in (("1.txt", "crash error number 3"), ("may/2.txt", "please add number 4")):
+        (tmp_path / "notes" / name).write_text(text)
+    image.new("RGB", (4, 4)).save(tmp_path / "photos" / "1.png")
+    done = run("predict", project, tmp_path / "notes", "--out", tmp_path / "p.csv")
+    assert done.exit_code == 0, done.output
+    assert {row["id"]: row["label"] for row in table(tmp_path / "p.csv")} == {"1.txt": "bug", "may/2.txt": "wish"}
+    refused = run("predict", project, tmp_path / "photos", "--out", tmp_path / "q.csv")
+    assert "expected texts; got images. Name the column with --text" in " ".join(refused.output.split())
+
+
 def test_predict_reads_a_file_with_semicolons_in_another_encoding(project, tmp_path):
     (tmp_path / "new.csv").write_bytes("body;nr\ncrash é;1\n".encode("cp1252"))
     arguments = ("predict", project, tmp_path / "new.csv", "--text", "body", "--encoding", "cp1252")

@@ -1,8 +1,13 @@
 """What undo and redo did is said in words, with the item it was."""
 
+import re
+
 import pytest
 from browsing import Visitor, browser_of
 from serving import Here
+
+from bemps.server.http.templating import STATIC
+from bemps.store.events import ADJUDICATE, ANSWERS
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +89,10 @@ def test_what_was_answered_since_in_another_window_is_taken_back_and_the_label_h
         assert server.store.current("ann")[here].label == "bug"
         ann.label("3")
         assert ann.item()[0] != here
+
+
+def test_every_kind_of_answer_has_its_words():
+    script = (STATIC / "step_words.js").read_text(encoding="utf-8")
+    for part in ("TAKEN_BACK", "DONE_AGAIN"):
+        words = script.partition(f"const {part} = {{")[2].partition("\n};")[0]
+        assert set(re.findall(r"^  (\w+):", words, flags=re.MULTILINE)) == {*ANSWERS, ADJUDICATE}

@@ -326,8 +326,7 @@ class ActiveLearner:
         model : Model, optional
             The model to use in place of the saved one.
         cache : path, optional
-            A folder where vectors of texts and images are kept, if the saved model names none that is here. The default
-            is a temporary folder, so that every load makes them anew.
+            A folder for vectors, if the saved model names none that is here. The default is a temporary folder.
 
         Returns
         -------

@@ -79,7 +79,8 @@ export class ClassFit {
   // how far the commands are below the window, with a card of this height
   excess(card) {
     const boxOf = (name) => document.querySelector(name).getBoundingClientRect();
-    const below = boxOf(".commands").bottom - boxOf(".card").bottom + boxOf(".foot").height;
+    const foot = parseFloat(getComputedStyle(document.querySelector(".foot")).minHeight); // without news, which pass
+    const below = boxOf(".commands").bottom - boxOf(".card").bottom + foot;
     return Math.ceil(boxOf(".card").top + scrollY + card + below - innerHeight);
   }
 }

@@ -8,6 +8,7 @@ const TAKEN_BACK = {
   unsure: () => "you were unsure about this item",
   later: () => "you put this item off",
   note: () => "your note",
+  clear: () => "you cleared your answer",
   adjudicate: (label) => `your decision ${label}`,
 };
 
@@ -17,6 +18,7 @@ const DONE_AGAIN = {
   unsure: () => "unsure about",
   later: () => "put off",
   note: () => "your note on",
+  clear: () => "cleared your answer to",
   adjudicate: (label) => `decision ${label} for`,
 };
 
