@@ -1,9 +1,14 @@
-"""Each tutorial is followed as it stands: its Python in one session, its commands in a shell, its page in a browser."""
+"""Each tutorial is followed as it stands: its Python in one session, its commands in a shell, its page in a browser.
 
+Tutorials are followed as notebooks, cell by cell (another test compares them with their pages), how-to pages as pages.
+"""
+
+import json
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,8 +23,20 @@ COMMAND = [sys.executable, "-c", "from bemps.cli import app; app()"]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 
 
-def blocks(name: str) -> list[tuple[str, str]]:
-    return BLOCK.findall((START / name).read_text(encoding="utf-8"))
+def blocks(name: str) -> Iterator[tuple[str, str]]:
+    """The language and text of each block of a page, or of each cell of a notebook."""
+    text = (START / name).read_text(encoding="utf-8")
+    if not name.endswith(".ipynb"):
+        yield from BLOCK.findall(text)
+        return
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            yield from BLOCK.findall(source + "\n")  # commands for a terminal: the server of `bemps label`
+        elif source.startswith("!"):
+            yield "sh", re.sub(r"^!", "", source, flags=re.MULTILINE)
+        else:
+            yield "python", source
 
 
 class Reader:
@@ -70,7 +87,7 @@ def test_label_a_file(folder, chromium, capsys):
             assert not ann.errors
 
     reader = Reader(folder, label)
-    reader.follow("label-a-file.md")
+    reader.follow("label-a-file.ipynb")
     said = capsys.readouterr().out
     assert "432 tickets" in said
     assert f"{LABELS} labels" in said
@@ -81,14 +98,14 @@ def test_label_a_file(folder, chromium, capsys):
 
 def test_choose_for_my_model(folder, capsys):
     reader = Reader(folder)
-    reader.follow("choose-for-my-model.md")
+    reader.follow("choose-for-my-model.ipynb")
     assert "100 labels chosen by bemps" in capsys.readouterr().out
     assert len(reader.names["learner"].labels) == 100
     assert reader.names["chosen"] > 0.85
 
 
 def test_compare_strategies(folder, capsys):
-    Reader(folder).follow("compare-strategies.md")
+    Reader(folder).follow("compare-strategies.ipynb")
     assert (folder / "runs" / "digits" / "report.html").stat().st_size > 10_000
     assert "doubt" in capsys.readouterr().out
 

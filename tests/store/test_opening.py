@@ -55,9 +55,7 @@ def test_files_that_are_no_project(tmp_path):
 def test_a_copy_of_an_open_project_without_its_log_says_how_to_copy_it(tmp_path):
     with open_store(tmp_path / "p.bemps", create=True) as store:
         fill(store)
-        shutil.copy(
-            tmp_path / "p.bemps", tmp_path / "copy.bemps"
-        )  # its rows are still in p.bemps-wal
+        shutil.copy(tmp_path / "p.bemps", tmp_path / "copy.bemps")  # its rows are still in p.bemps-wal
     with pytest.raises(InputError, match="stop bemps and copy the project again"):
         open_store(tmp_path / "copy.bemps")
     shutil.copy(tmp_path / "p.bemps", tmp_path / "copy.bemps")
