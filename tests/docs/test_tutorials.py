@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 from browsing import Visitor, browser_of
 from serving import Server
+from typer.testing import CliRunner
 
+import bemps
+from bemps.cli import app
 from bemps.testing import MODEL_CHECKS
 
 START = Path(__file__).parents[2] / "docs" / "start"
@@ -120,3 +123,46 @@ def test_own_model_passes_the_contract(folder):
 def test_deploy(folder, capsys):
     Reader(folder).follow("../howto/deploy.md")
     assert "('wish'" in capsys.readouterr().out
+
+
+def tickets_project():
+    """A project with some labels, and an export of Label Studio with three more."""
+    verbs, nouns = ("open", "print", "share", "delete"), ("invoice", "report", "calendar", "backup")
+    texts = [
+        f"{form} {verb} the {noun}" for form in ("Error, I cannot", "Please let us") for verb in verbs for noun in nouns
+    ]
+    with bemps.open_project("tickets.bemps", create=True) as project:
+        project.store.set("model", "tfidf")
+        project.add_classes(["bug", "feature", "question"])
+        project.add(bemps.data.table(texts))
+        ids = project.store.ids()
+        project.tell(
+            {id: "bug" if project.store.item(id).content.startswith("Error") else "feature" for id in ids[::5]}
+        )
+        unlabelled = [id for id in ids if id not in project.labels()][:3]
+        results = [{"type": "choices", "from_name": "label", "to_name": "text", "value": {"choices": ["question"]}}]
+        tasks = [{"data": {"id": id}, "annotations": [{"completed_by": 1, "result": results}]} for id in unlabelled]
+        Path("export.json").write_text(json.dumps(tasks), encoding="utf-8")
+        return project.labels(), unlabelled
+
+
+def test_label_studio(folder):
+    before, imported = tickets_project()
+    Reader(folder).follow("../howto/label-studio.md")
+    with bemps.open_project("tickets.bemps") as project:
+        assert project.labels() == before | dict.fromkeys(imported, "question")
+    asked = {task["data"]["id"] for task in json.loads(Path("next.json").read_text(encoding="utf-8"))}
+    assert len(asked) == 20
+    assert asked.isdisjoint({*before, *imported})
+    assert json.loads(Path("guesses.json").read_text(encoding="utf-8"))[0]["predictions"]
+
+
+def test_the_commands_of_the_table_of_deploy_work_one_after_the_other(folder):
+    tickets_project()
+    Path("new.csv").write_text("body\nIt does not print\n", encoding="utf-8")
+    table = (START.parent / "howto" / "deploy.md").read_text(encoding="utf-8").split("```")[0]
+    commands = re.findall(r"`(bemps [^`]*)`", table)
+    assert len(commands) == 6
+    for command in commands:
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert done.exit_code == 0, (command, done.output)
