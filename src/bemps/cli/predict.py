@@ -23,30 +23,44 @@ if TYPE_CHECKING:
 def predict(
     model: Annotated[str, typer.Argument(help="a project, or a folder that `learner.save` or `bemps export` wrote")],
     file: Annotated[
-        Path | None, typer.Argument(help="CSV, TSV, XLSX, JSONL or Parquet file with new items; else the project's own")
+        Path | None,
+        typer.Argument(
+            help="CSV, TSV, XLSX, JSON, JSONL or Parquet file with new items; without it those of the project"
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="the file of the predictions")] = Path("predictions.csv"),
     text: Annotated[list[str] | None, typer.Option(help="column of the texts (repeatable: joined)")] = None,
-    id_: Annotated[str | None, typer.Option("--id", help="column of ids; else content hashes")] = None,
+    id_: Annotated[
+        str | None, typer.Option("--id", help="column of ids; without it bemps makes ids from the content")
+    ] = None,
     encoding: Annotated[str | None, typer.Option(help="encoding of FILE, if not UTF-8")] = None,
     delimiter: Annotated[str | None, typer.Option(help="separator of FILE, if not a comma")] = None,
     format_: Annotated[
-        str | None, typer.Option("--format", help="format, as in `bemps export`; else by the name of the file")
+        str | None,
+        typer.Option("--format", help="a format of `bemps export`; without it the ending of the file decides"),
     ] = None,
     audit: Annotated[bool, typer.Option("--audit", help="learn from the labels that measure accuracy, too")] = False,
     force: Force = False,
 ) -> None:
     """Predict the classes of a project's items, or of the texts of a file.
 
-    The model is fitted again to the labels that it was saved with, which gives the same model. The file has every
-    column of yours in its order, then id, text, label (the most probable class), probability, human (the label that
-    people gave), answered (label, skip or unsure, where people answered), final (theirs, else the model's), and p_CLASS
-    for every class.
+    bemps fits the model again to its labels, which gives the same model. The file has every column of yours in its
+    order, then its own.
+
+    \b
+    Columns:
+      id, text      the item
+      label         the most probable class
+      probability   how probable it is
+      human         the label that people gave
+      answered      label, skip or unsure, where people answered
+      final         the label of people, else that of the model
+      p_CLASS       the probability of each class
 
     \b
     Examples:
       bemps predict tickets.bemps --out predictions.csv
-      bemps predict tickets.bemps new.csv --text body --out predictions.csv
+      bemps predict tickets.bemps new.csv --text body --out new-predictions.csv
       bemps predict tickets.learner new.csv --text body --out predictions.parquet
     """
     console = Console(soft_wrap=True)
