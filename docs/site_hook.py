@@ -120,7 +120,7 @@ def commands_page() -> str:
     command = [sys.executable, "-m", "typer", "bemps.cli", "utils", "docs", "--title", "Command line"]
     text = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8").stdout
     text = re.sub(r"(?m)^\* `(\w+)`: .*\.\.\.$", lambda found: f"* `{found[1]}`: {summary_of(found[1], text)}", text)
-    text = re.sub(r"(?m)^Examples:\n((?:  .*\n)+)", lambda found: f"```sh\n{examples(found[1])}```\n", text)
+    text = re.sub(r"(?m)^([A-Z].*:)\n((?:  .*\n)+)", lambda found: block(found[1], found[2]), text)
     return html.unescape(text)
 
 
@@ -129,6 +129,7 @@ def summary_of(command: str, text: str) -> str:
     return text.partition(f"## `bemps {command}`")[2].strip().partition("\n")[0]
 
 
-def examples(lines: str) -> str:
-    """Lines of examples, without their indentation."""
-    return "".join(f"{line[2:]}\n" for line in html.unescape(lines).splitlines())
+def block(title: str, lines: str) -> str:
+    """The indented lines under a title of a help text, as a block of code: examples as commands, other lists as text."""
+    content = "".join(f"{line[2:]}\n" for line in html.unescape(lines).splitlines())
+    return f"```sh\n{content}```\n" if title == "Examples:" else f"{title}\n\n```text\n{content}```\n"

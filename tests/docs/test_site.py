@@ -25,7 +25,10 @@ def script(path: Path):
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder]
-    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
+    environment = os.environ | {
+        "NO_MKDOCS_2_WARNING": "1",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
+    }
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     return folder
@@ -51,6 +54,7 @@ def test_the_reference_has_every_public_name_and_command(site):
             assert name in api[package], (package, name)
     commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     assert all(f"bemps {name}" in commands for name in ("label", "export", "run", "select", "weights"))
+    assert "<code>labels        a row for each answer" in commands  # a list of a help text keeps its lines
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "start").glob("*.md")), ids=lambda page: page.stem)

@@ -23,8 +23,9 @@ def demo(
 ) -> None:
     """Real active learning on scikit-learn's digits: four strategies, five seeds, and the report.
 
-    A linear classifier with a Laplace posterior is retrained after every batch. The same as `bemps run --dataset digits
-    --model spectral ...` and `bemps report`; it needs no network, and the experiments extra.
+    After every batch it trains a linear classifier with a Laplace posterior again. It does the same as
+    `bemps run --dataset digits --model spectral ...` and `bemps report`. It needs the extra `experiments`, but no
+    network.
     """
     settings = {"dataset": "digits", "model": "spectral", "strategies": STRATEGIES, "seeds": seeds}
     console = Console(soft_wrap=True)

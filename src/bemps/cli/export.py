@@ -14,12 +14,12 @@ from bemps.formats.format_registry import FORMATS
 
 def export(
     project: ProjectAddress,
-    out: Annotated[Path, typer.Option(help="a file; a folder for huggingface, for the model and for its arrays")],
+    out: Annotated[Path, typer.Option(help="the file to write; a folder for huggingface, model and arrays")],
     format_: Annotated[
         str | None,
         typer.Option(
             "--format",
-            help=f"{', '.join(FORMATS)}; else by the file's name",
+            help=f"{', '.join(FORMATS)}; without it the ending of the file decides",
         ),
     ] = None,
     what: Annotated[str, typer.Option(help="labels, predictions, report, model, arrays, classes or events")] = "labels",
@@ -27,19 +27,24 @@ def export(
         bool, typer.Option("--resolved", help="one label for each item instead of everybody's answers")
     ] = False,
     audit: Annotated[
-        bool, typer.Option("--audit", help="predictions and models learn from the labels that measure accuracy, too")
+        bool, typer.Option("--audit", help="let the model learn from the labels that measure accuracy, too")
     ] = False,
     force: Force = False,
 ) -> None:
     """Write what a project holds to a file.
 
-    Labels are one row for each answer (columns id, text, label, annotator, time; also kind and note where something
-    was skipped, unsure, adjudicated or noted). Predictions have the probability of every class for every item, the
-    report is one HTML file, the model is what `bemps predict` takes, arrays are the model for programs without bemps
-    (they need NumPy, with some encoders also tokenizers or onnxruntime), classes are a class file for --classes, and
-    events are the log. CSV is exact: a text that starts with = stays so. For people who open it in a spreadsheet there
-    are xlsx and csv-spreadsheet. What is there already is replaced only with --force; the project, the file that it was
-    made from and folders of other things never are.
+    CSV is exact: a text that starts with = stays so. For a spreadsheet take xlsx or csv-spreadsheet. An earlier export
+    is replaced only with --force. The project, its data file and other files of yours are never replaced.
+
+    \b
+    What to export:
+      labels        a row for each answer: id, text, label, annotator, time, and what was skipped or noted
+      predictions   a row for each item, with the probability of every class
+      report        one HTML file: what was labelled, and how good it is
+      model         a folder for `bemps predict` and ActiveLearner.load
+      arrays        the model for programs without bemps: plain arrays, and an example
+      classes       a class file, as --classes of `bemps label` takes it
+      events        the log
 
     \b
     Examples:

@@ -18,7 +18,7 @@ def import_(
         str | None,
         typer.Option(
             "--format",
-            help=f"{', '.join(FORMATS)}; else recognised",
+            help=f"{', '.join(FORMATS)}; without it bemps recognises the format",
         ),
     ] = None,
     annotator: Annotated[str, typer.Option(help="the person who labelled, if the file does not say")] = "import",
@@ -29,8 +29,8 @@ def import_(
 ) -> None:
     """Take labels from a file into a project.
 
-    Items are matched by id, else by their text. What the project does not know is refused unless you ask for it to
-    be added. The same file twice changes nothing.
+    bemps finds the items by their id, else by their text. It refuses unknown items and classes, unless you add them
+    by --add-items and --add-classes. The same file twice changes nothing.
 
     \b
     Examples:

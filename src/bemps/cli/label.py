@@ -65,18 +65,16 @@ def label(
 ) -> None:
     """Label your own data in the browser; active learning chooses what to ask and says when to stop.
 
-    Everything is saved in one project file, each answer before it is acknowledged: stop with Ctrl-C (or pull the
-    plug), run the same command again, and it goes on. Nothing leaves this machine, unless you name an address with
-    --suggest. The page is explained in
-    docs/howto/labelling.md.
-    Without DATA a page of projects opens, where files can be dropped; `bemps` alone does the same.
+    Every answer is in the project file before the page says that it is saved. Stop with Ctrl-C, run the same command
+    again, and it goes on. Nothing leaves this machine, unless you name an address with --suggest. Without DATA a page
+    of projects opens, where you drop files; `bemps` alone does the same. docs/howto/labelling.md explains the page.
 
     \b
     Examples:
       bemps label                                                 (a page of projects)
       bemps label tickets.csv --text body --classes bug,feature,question
       bemps label tickets.bemps                                   (go on with a project)
-      bemps label photos/ --classes cat,dog --guidelines rules.txt
+      bemps label photos/ --classes cat,dog --guidelines rules.md
       bemps label tickets.csv --text body --classes topics.csv --host 0.0.0.0 --overlap 0.1   (a small team)
       bemps label tickets.bemps --suggest http://localhost:11434/v1 --suggest-model llama3
     """

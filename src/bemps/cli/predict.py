@@ -31,34 +31,43 @@ def predict(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="CSV, TSV, XLSX, JSON, JSONL, Parquet or folder: new texts or images; else the project's own"
+            help="CSV, TSV, XLSX, JSON, JSONL, Parquet or folder: new texts or images; without it those of the project"
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="the file of the predictions")] = Path("predictions.csv"),
     text: Annotated[list[str] | None, typer.Option(help="column of the texts (repeatable: joined)")] = None,
     image: Annotated[str | None, typer.Option(help="column of image paths, relative to FILE")] = None,
     id_: Annotated[
-        str | None, typer.Option("--id", help="column of ids; else content hashes, or paths in a folder")
+        str | None, typer.Option("--id", help="column of ids; without it contents make them, or paths in a folder")
     ] = None,
     encoding: Annotated[str | None, typer.Option(help="encoding of FILE, if not UTF-8")] = None,
     delimiter: Annotated[str | None, typer.Option(help="separator of FILE, if not a comma")] = None,
     format_: Annotated[
-        str | None, typer.Option("--format", help="format, as in `bemps export`; else by the name of the file")
+        str | None,
+        typer.Option("--format", help="a format of `bemps export`; without it the ending of the file decides"),
     ] = None,
     audit: Annotated[bool, typer.Option("--audit", help="learn from the labels that measure accuracy, too")] = False,
     force: Force = False,
 ) -> None:
     """Predict the classes of a project's items, or of new texts or images.
 
-    The model is fitted again to the labels that it was saved with, which gives the same model. The file has every
-    column of yours in its order, then id, text, label (the most probable class), probability, human (the label that
-    people gave), answered (label, skip or unsure, where people answered), final (theirs, else the model's), and p_CLASS
-    for every class.
+    bemps fits the model again to its labels, which gives the same model. The file has every column of yours in its
+    order, then its own.
+
+    \b
+    Columns:
+      id, text      the item
+      label         the most probable class
+      probability   how probable it is
+      human         the label that people gave
+      answered      label, skip or unsure, where people answered
+      final         the label of people, else that of the model
+      p_CLASS       the probability of each class
 
     \b
     Examples:
       bemps predict tickets.bemps --out predictions.csv
-      bemps predict tickets.bemps new.csv --text body --out predictions.csv
+      bemps predict tickets.bemps new.csv --text body --out new-predictions.csv
       bemps predict tickets.learner new.csv --text body --out predictions.parquet
       bemps predict tickets-model.zip new.csv --text body --out predictions.csv     (a model of the page)
       bemps predict photos-model new-photos/ --out predictions.csv

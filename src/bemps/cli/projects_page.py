@@ -20,7 +20,9 @@ FOLDER = "bemps"  # in the folder of the user
 
 
 def projects(
-    folder: Annotated[Path | None, typer.Option(help="the folder of projects (default: bemps at home)")] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="the folder of projects (default: bemps in your home folder)")
+    ] = None,
     annotator: Annotated[
         str | None, typer.Option(help="your name beside your labels (default: your login name)")
     ] = None,
@@ -28,7 +30,7 @@ def projects(
         int | None, typer.Option(min=0, max=65535, help="port of the page (default: 8765, or the next free one)")
     ] = None,
     host: Annotated[
-        str, typer.Option(help="address to listen on; beyond loopback people need the printed token")
+        str, typer.Option(help="address to listen on; at another than the default people need the printed link")
     ] = "127.0.0.1",
     allow_host: Annotated[
         list[str] | None, typer.Option(help="another name of this server, as behind a proxy (repeatable)")

@@ -19,8 +19,8 @@ def report(
 ) -> None:
     """Write FOLDER/report.html: curves, who beats whom, labels saved, calibration, times.
 
-    The page is one file that opens offline and prints. Every figure is also written as SVG, every table as CSV,
-    into FOLDER/report/. A run that is still going on can be reported; what is not finished is left out and named.
+    The page is one file that opens offline and prints. FOLDER/report/ has every figure as SVG and every table as CSV.
+    The report of an unfinished run names what is missing.
 
     \b
     Examples:

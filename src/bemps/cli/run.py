@@ -36,7 +36,7 @@ def run(
     ] = None,
     id_: Annotated[str | None, typer.Option("--id", help="your file: column of ids", rich_help_panel=DATA)] = None,
     test: Annotated[
-        str | None, typer.Option(help="a second file to test on; else a stratified hold-out", rich_help_panel=DATA)
+        str | None, typer.Option(help="a second file to test on; without it a part of your file", rich_help_panel=DATA)
     ] = None,
     holdout: Annotated[
         float | None, typer.Option(help="your file: the share to test on (default: 0.2)", rich_help_panel=DATA)
@@ -48,7 +48,7 @@ def run(
         str | None, typer.Option(help="your file: its encoding, if not UTF-8", rich_help_panel=DATA)
     ] = None,
     data_dir: Annotated[
-        str | None, typer.Option(help="folder of the known datasets; else BEMPS_DATA", rich_help_panel=DATA)
+        str | None, typer.Option(help="folder of the known datasets (default: BEMPS_DATA)", rich_help_panel=DATA)
     ] = None,
     max_pool: Annotated[
         int | None, typer.Option(help="at most this many items of each pool", rich_help_panel=DATA)
@@ -84,7 +84,11 @@ def run(
     ] = None,
     full: Annotated[
         bool | None,
-        typer.Option("--full/--no-full", help="also train on the whole pool: the line to reach", rich_help_panel=GRID),
+        typer.Option(
+            "--full/--no-full",
+            help="also train on the whole pool, as the line to reach (default: yes)",
+            rich_help_panel=GRID,
+        ),
     ] = None,
     plugin: Annotated[
         str | None, typer.Option(help="a Python file with strategies of your own", rich_help_panel=GRID)
@@ -99,16 +103,14 @@ def run(
     on: Annotated[
         str | None,
         typer.Option(
-            help="play the cells on Ray: ray, host:port or ray://host:port (docs/howto/cluster.md)", rich_help_panel=RUN
+            help="compute on Ray: ray, host:port or ray://host:port (docs/howto/cluster.md)", rich_help_panel=RUN
         ),
     ] = None,
 ) -> None:
     """Compare strategies on labelled data: every dataset x model x strategy x batch size x seed.
 
-    The true labels play the annotator. Each round is on the disk before the next one starts: stop with Ctrl-C (or
-    pull the plug) and run the same command again, and it goes on to the same results. The folder then holds
-    results, acquired, reliability, timings and epochs (.parquet), full.json and config.json; docs/reference/experiments.md tells
-    what is in them.
+    The true labels play the annotator. Each round is on the disk before the next one starts. Stop with Ctrl-C, run the
+    same command again, and it goes on to the same results. docs/reference/experiments.md says what is in the files.
 
     \b
     Examples:

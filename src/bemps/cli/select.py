@@ -45,9 +45,11 @@ def select(
     ] = None,
     labelled: Annotated[
         Path | None,
-        typer.Option(help="items that have a label, so that they are not chosen: ids or positions, one a line"),
+        typer.Option(help="a file of items that have a label, which are left out: ids or positions, one a line"),
     ] = None,
-    members: Annotated[int | None, typer.Option(help="E, needed with more members than items")] = None,
+    members: Annotated[
+        int | None, typer.Option(help="the number of members E, needed with more members than items")
+    ] = None,
     weights: ArrayFile = None,
     estimation: ArrayFile = None,
     features: ArrayFile = None,
@@ -62,12 +64,16 @@ def select(
         list[str] | None, typer.Option("--option", "-o", help="an option of the strategy, e.g. -o T=0.3 (repeatable)")
     ] = None,
     seed: Annotated[int, typer.Option(help="the same seed gives the same items")] = 0,
-    out: Annotated[Path | None, typer.Option(help="a .csv or .json file; standard output as CSV if left out")] = None,
+    out: Annotated[Path | None, typer.Option(help="a .csv or .json file; without it CSV on standard output")] = None,
     on: Annotated[
         str | None,
-        typer.Option(help="PROBS is a folder or URL of Parquet shards: ray, host:port, ray://host:port, or here"),
+        typer.Option(
+            help="compute here, or on Ray: ray, host:port, ray://host:port; PROBS is a folder or URL of Parquet shards"
+        ),
     ] = None,
-    work: Annotated[str | None, typer.Option(help="with --on: folder or URL to go on from after a stop")] = None,
+    work: Annotated[
+        str | None, typer.Option(help="with --on: folder or URL of what is finished, to go on from it after a stop")
+    ] = None,
     id_: Annotated[str | None, typer.Option("--id", help="with --on: a column of ids to report")] = None,
     skip_corrupt: Annotated[bool, typer.Option(help="with --on: leave damaged shards out")] = False,
     force: Force = False,
@@ -75,9 +81,9 @@ def select(
     """Choose the items to label next from predicted probabilities.
 
     PROBS holds the predictions of E ensemble members for N unlabelled items over K classes: probabilities, never
-    logits. Those of a single model, (N, K), are taken as one member. The answer lists positions in the pool, best
-    first, each with its score, its id where ids are known and, for strategies that cluster, how many items it stands
-    for (`stands_for`) and which (`cluster`).
+    logits. A single model, (N, K), counts as one member. The answer lists positions in the pool, best first, with
+    scores and, where there are any, ids. Strategies that cluster also say how many items each one stands for
+    (`stands_for`) and which (`cluster`).
 
     \b
     Arrays (as options, or by name in one .npz):

