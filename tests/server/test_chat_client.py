@@ -127,7 +127,7 @@ def error(status, message, **headers):
         (lambda _: (404, "<html>secret page</html>"), "it answered 404$", "Check the address: most end in /v1", False),
         (error(401, "you sent sk-123"), "answered 401: it wants a key, and none was sent$", "Look for it.", False),
         (lambda _: (302, "", {"location": "http://127.0.0.1:1/"}), "which is not followed", "that it leads to", False),
-        (lambda _: (413, ""), "it answered 413$", "", True),
+        (lambda _: (413, ""), "it answered 413$", "", False),
         (hang_up, "the connection broke off", "", True),
         (lambda _: (time.sleep(3), (200, wording("late")))[1], "within 0.5 seconds", "", True),
     ],
@@ -193,6 +193,14 @@ def test_an_address_where_nothing_listens_cannot_be_reached():
     assert caught.value.advice == "Is the server running?"
 
 
+def test_a_connection_that_was_closed_while_it_was_made_is_no_connection():
+    with Chat(labelled(lambda text: "bug")) as chat:
+        connection = ChatConnection(chat.address, 5.0)
+        connection.close()
+        connection.open()
+        assert connection._connection.sock is None
+
+
 # -- how requests go -------------------------------------------------------------------------------------------------
 
 
@@ -221,6 +229,14 @@ def test_replies_that_cannot_be_understood_get_fewer_items_and_end_after_five_in
     assert (sizes, attempts.unclear) == ([10, 3, 1, 1, 1], 5)
     attempts.reset()
     assert (attempts.stopped, attempts.size, attempts.unclear, attempts.problem) == (False, 10, 0, "")
+
+
+def test_a_refusal_that_may_be_of_the_size_ends_the_requests_with_one_item():
+    attempts, sizes = RequestAttempts(), []
+    while not attempts.stopped:
+        sizes.append(attempts.size)
+        attempts.fail(ChatError("it answered 400 (too many tokens)", passes=False, is_too_large=True))
+    assert sizes == [10, 3, 1]
 
 
 def test_one_item_that_confuses_a_server_is_set_aside_and_the_others_go_on():

@@ -20,6 +20,7 @@ from bemps.server.suggestions.suggestion_sources import REQUEST_PATH, SentKey
 LONGEST_TO_CONNECT = 10.0  # seconds
 LARGEST_REPLY = 1_000_000  # bytes
 PASSING = (408, 409, 425, 429)  # refusals that may pass, beside those from 500 on
+PERHAPS_TOO_LARGE = (400, 413, 422)  # refusals that more text than the model can read may have caused
 LONGEST_WORDS = 200
 CHECK_ADDRESS = "Check the address: most end in /v1."
 CHECK_MODEL = "Check the name of the model, and the address: most end in /v1."
@@ -35,9 +36,9 @@ class ChatError(BempsError):
     advice : str
         What to do, as a sentence; empty if there is nothing to do.
     passes : bool
-        Whether another try may help.
+        Whether the same request may do better later.
     is_too_large : bool
-        Whether a request with fewer items may help.
+        Whether a request with fewer items may do better.
     wait : float
         The seconds that the server asks to wait.
     """
@@ -72,6 +73,7 @@ class ChatConnection:
         self._path, self._seconds = f"{urlsplit(address).path}{REQUEST_PATH}", seconds
         self._deadline = time.monotonic() + seconds
         self._connection = _connection(address, min(seconds, LONGEST_TO_CONNECT))
+        self._is_closed = False
 
     def open(self) -> None:
         """Reach the server. Nothing is sent yet.
@@ -86,6 +88,8 @@ class ChatConnection:
             self._connection.sock.settimeout(self._seconds)
         except (OSError, http.client.HTTPException) as error:
             raise ChatError(f"the address cannot be reached ({_reason(error)})", "Is the server running?") from error
+        if self._is_closed:  # meanwhile, by another thread, which had nothing to close yet
+            self.close()
 
     def ask(self, body: dict[str, Any], key: SentKey) -> str:
         """Send a request and return the words of the reply.
@@ -121,7 +125,8 @@ class ChatConnection:
         return _words_of(headers, content)
 
     def close(self) -> None:
-        """Hang up, also while another thread waits for the reply."""
+        """Hang up, also while another thread connects or waits for the reply."""
+        self._is_closed = True
         if self._connection.sock is not None:
             _hang_up(self._connection.sock)
         self._connection.close()
@@ -182,8 +187,8 @@ def _refusal(status: int, headers: Mapping[str, str], content: bytes, key: SentK
     words = f"it answered {status}{f' ({message})' if message else ''}"
     if status in (404, 405):
         return ChatError(words, CHECK_MODEL if message else CHECK_ADDRESS, passes=False)
-    if status == http.HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return ChatError(words, is_too_large=True)
+    if status in PERHAPS_TOO_LARGE:
+        return ChatError(words, passes=False, is_too_large=True)
     return ChatError(words, passes=status >= 500 or status in PASSING, wait=_wait(headers.get("retry-after", "")))
 
 

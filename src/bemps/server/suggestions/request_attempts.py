@@ -46,12 +46,13 @@ class RequestAttempts:
         """Take in a request that brought nothing."""
         self.problem, self.advice = error.words, error.advice
         self._failures += 1
+        passes = error.passes or (error.is_too_large and self.size > 1)
         if error.is_too_large:
             self.size = max(1, self.size // FEWER)
         if isinstance(error, UnclearReply):
             self.unclear += 1
             self._unclear_in_a_row += 1
-        self.stopped = not error.passes or self._unclear_in_a_row >= MOST_UNCLEAR
+        self.stopped = not passes or self._unclear_in_a_row >= MOST_UNCLEAR
         pause = self.pause * 2 ** min(self._failures - 1, 10)
         self.wait = max(min(pause, LONGEST_PAUSE), min(error.wait, LONGEST_WAIT))
 
