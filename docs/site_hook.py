@@ -130,6 +130,6 @@ def summary_of(command: str, text: str) -> str:
 
 
 def block(title: str, lines: str) -> str:
-    """The indented lines under a title of a help text, as a block of code: examples as commands, lists as text."""
+    """The indented lines under a title of a help text, as a block: examples as commands, other lists as text."""
     content = "".join(f"{line[2:]}\n" for line in html.unescape(lines).splitlines())
     return f"```sh\n{content}```\n" if title == "Examples:" else f"{title}\n\n```text\n{content}```\n"

@@ -57,6 +57,11 @@ def test_the_reference_has_every_public_name_and_command(site):
     assert "<code>labels        a row for each answer" in commands  # a list of a help text keeps its lines
 
 
+def test_every_picture_is_on_a_page():
+    pages = "".join(page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *DOCS.rglob("*.md")])
+    assert [path.name for path in (DOCS / "images").iterdir() if f"images/{path.name}" not in pages] == []
+
+
 @pytest.mark.parametrize("page", sorted((DOCS / "start").glob("*.md")), ids=lambda page: page.stem)
 def test_the_notebook_of_a_tutorial_is_its_page(page):
     notebooks = script(DOCS / "notebooks.py")
