@@ -12,7 +12,6 @@ SOURCE = Path(__file__).parents[2] / "src" / "bemps"
 # five floors; a package may import those after it in this list, and none before
 FLOORS = [
     # the command line
-    ["__main__"],
     ["cli"],
     # applications
     ["server"],

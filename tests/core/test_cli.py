@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 from importlib import metadata
 
 import numpy as np
@@ -240,11 +238,6 @@ def test_select_asks_about_more_members_than_items(files):
 
 def test_version():
     assert run(app, ["--version"]).output == f"bemps {metadata.version('bemps')}\n"
-
-
-def test_python_runs_it_as_a_module():
-    result = subprocess.run([sys.executable, "-m", "bemps", "--version"], capture_output=True, text=True, check=True)
-    assert result.stdout == f"bemps {metadata.version('bemps')}\n"
 
 
 @pytest.mark.parametrize("kilobytes", [16])

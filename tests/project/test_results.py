@@ -18,7 +18,8 @@ from bemps.project.confusion import class_qualities, confusion_counts
 from bemps.project.model_arrays import write_arrays
 from bemps.project.report.project_report import percent
 from bemps.project.report.report_content import report_content
-from bemps.store import Item, open_store
+from bemps.server.project_start import Source, Wishes, prepared
+from bemps.store import Item, NewAnswer, open_store
 
 CLASSES = ("sea <b>", "hill")
 NEW = ["a boat on the water", "Snow above the valley?", "", "nothing that anybody has seen before", "BOAT boat boat!"]
@@ -203,6 +204,16 @@ def test_a_report_without_enough_audit_items_says_so(tmp_path):
     assert "needs 20 labelled items" in page
     assert "No item has labels of two people" in page
     assert "Nobody yet" in page
+
+
+def test_a_report_counts_the_copies_of_what_has_a_label(tmp_path):
+    (tmp_path / "t.csv").write_text("body\nx one\nx one\ny two\ny two\ny two\nz three\n")
+    wishes = Wishes(classes=["a", "b"], model="none", audit=0.0)
+    with prepared(str(tmp_path / "t.bemps"), Source(tmp_path / "t.csv", {"text": "body"}), wishes)[0] as store:
+        assert report_content(Project(store)).copies == 0
+        asked = next(item.id for item in store.items() if item.content == "x one")
+        store.record([NewAnswer("ann", asked, "label", "a")])
+        assert report_content(Project(store)).copies == 1
 
 
 def test_a_report_has_no_other_format(store, tmp_path):

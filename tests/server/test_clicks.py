@@ -114,6 +114,11 @@ def test_long_texts_are_read_by_keyboard_and_say_that_there_is_more(folder, brow
         top = "document.querySelector('#content').scrollTop"
         more = ann.page.locator("#more")
         more.wait_for()
+        ann.page.evaluate("document.querySelector('#suggested').hidden = false")
+        below = "document.querySelector('#more').getBoundingClientRect().bottom"
+        # a click on "more below" meets the text, and never a suggestion that lies under it
+        assert ann.page.evaluate(f"{below} <= document.querySelector('#suggested').getBoundingClientRect().top + 1")
+        ann.page.evaluate("document.querySelector('#suggested').hidden = true")
         seen = [0]
         for key in (" ", "PageDown", "ArrowDown", "End"):
             ann.press(key)

@@ -322,14 +322,14 @@ def test_no_more_labels_are_spoken_of_than_there_are_items_left(store):
     for labelled, words in (
         (20, "It is not yet known"),
         (60, "The next 100 labels are"),
-        (161, "The 39 labels that are left are"),
+        (161, "The 39 labels that it can still learn from are"),
     ):
         label(store, store.ids()[:labelled])
         told = made.learn(10)
         assert advice_of(told)["numbers"].startswith(words)
     label(store, store.ids()[:199])
     assert advice_of(made.learn(10))["numbers"].startswith(
-        "The one label that is left is expected to make fewer than 1"
+        "The one label that it can still learn from is expected to make fewer than 1"
     )
 
 

@@ -170,10 +170,12 @@ def test_a_file_in_another_encoding_is_read_again_when_asked(server, browser):
         ann.sees("#preview", "not in UTF-8")
         ann.page.select_option("#encoding", "cp1250")
         ann.sees("td", "Za\u017c\u00f3\u0142\u0107 g\u0119\u015bl\u0105 ja\u017a\u0144")
-        ann.page.fill("#classes", "x,y")
+        ann.page.fill("#classes", "noise, also of neighbours\n\n other things \n")
         ann.page.click("text=Make the project")
         ann.page.wait_for_url("**/p/*/")
         ann.sees("#content", "ja\u017a\u0144")
+        assert ann.page.locator("#classes .class").count() == 2  # a name in its own line may have commas
+        ann.sees("#classes", "noise, also of neighbours")
 
 
 def test_a_folder_of_images_is_chosen_and_a_sample_is_tried(server, browser, tmp_path_factory):

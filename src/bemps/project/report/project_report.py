@@ -85,7 +85,7 @@ class ReportContent:
     title, kind : str
         The title of the project and the kind of its items.
     items, copies : int
-        The number of items that are asked, and of further rows with the same text.
+        The number of items that are asked, and of further rows with the same text as one that has a label.
     classes : tuple of str
         The classes, in order.
     current : mapping of str to Answer
@@ -155,7 +155,7 @@ def _good(content: ReportContent) -> str:
     words = (
         f"The model is right on about {percent(quality.accuracy.value)} of the items (95 % interval "
         f"{percent(quality.accuracy.low)} to {percent(quality.accuracy.high)}). "
-        f"It was measured on {audit.size:,} items that were drawn at random before anything was labelled. The model "
+        f"It was measured on {audit.size:,} items that were drawn at random from those without a label. The model "
         f"never learnt from them, and it gets {round(audit.accuracy.value * audit.size):,} of them right "
         f"({percent(audit.accuracy.value)})."
     )

@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 
 def report_content(project: "Project") -> ReportContent:
     """Return everything that a report says; the model is fitted and cross-validated for it."""
-    store, agreement = project.store, project.agreement()
+    store, agreement, current = project.store, project.agreement(), project.store.current()
+    labelled = {name for name, answer in current.items() if answer.label is not None}
     settings = store.read_settings()
     return ReportContent(
         title=settings.title,
         kind=settings.kind,
         items=store.count(),
-        copies=len(store.copies()),
+        copies=sum(original in labelled for original in store.copies().values()),
         classes=project.classes,
-        current=store.current(),
+        current=current,
         answers=store.answers(),
         quality=_quality(project, settings),
         alpha=agreement.alpha,

@@ -158,9 +158,11 @@ def forecast_words(forecast: dict[str, Any] | None, outcomes: list[dict[str, Any
     about = 100 * forecast["mean"]
     middle = "fewer than 1 more" if about < 1 else f"about {about:.0f} more"
     size = forecast["size"]
-    which = f"The next {size} labels are" if size >= AHEAD else f"The {size} labels that are left are"
+    which = f"The next {size} labels are" if size >= AHEAD else f"The {size} labels that it can still learn from are"
+    if size == 1:
+        which = "The one label that it can still learn from is"
     return (
-        f"{which if size > 1 else 'The one label that is left is'} expected to make {middle} of 100 items right "
+        f"{which} expected to make {middle} of 100 items right "
         f"(9 of 10 such forecasts hold: {_change(forecast['low'], forecast['high'])})."
     )
 

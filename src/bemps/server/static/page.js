@@ -210,7 +210,7 @@ function shown(item) {
   if (over) showEnd();
   markAnswer(item ? item.label : null);
   const suggested = suggestions.show(item);
-  if (item) say(`${announced ? `${announced}. ` : ""}Next: ${columnWords(item)}${(item.text || "").slice(0, 400)}${suggested ? ` Suggested: ${suggested}. Enter accepts it.` : ""}`);
+  if (item) say(`${announced ? `${announced.replace(/[.]$/, "")}. ` : ""}Next: ${columnWords(item)}${(item.text || "").slice(0, 400)}${suggested ? ` Suggested: ${suggested}. Enter accepts it.` : ""}`);
   else if (over) say(overWords());
   announced = "";
   panels.itemChanged();

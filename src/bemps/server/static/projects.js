@@ -145,6 +145,12 @@ function suggestLabelled() {
   find("labelled-words").textContent = column.dataset.full === "yes" ? " Every row has one: nothing would be left to label." : "";
 }
 
+// one name in each line, which may have commas; a single line has several names with commas between
+function typedNames(text) {
+  const names = (separator) => text.split(separator).map((name) => name.trim()).filter(Boolean);
+  return names("\n").length > 1 ? names("\n") : names(",");
+}
+
 async function make(form) {
   const { source, title, classes } = form.elements;
   const reading = [find("before")?.value, find("reading")?.value].filter(Boolean);
@@ -153,7 +159,7 @@ async function make(form) {
     upload,
     title: title.value,
     reading: [...new Set(reading)],
-    classes: source.value === "typed" ? classes.value.split(/[\n,]/).map((name) => name.trim()).filter(Boolean) : [],
+    classes: source.value === "typed" ? typedNames(classes.value) : [],
     class_file: file ? { name: file.name, text: await file.text() } : null,
     class_column: source.value === "column" ? form.elements.class_column.value : "",
     labelled: source.value === "column" && find("labelled").checked,

@@ -30,7 +30,7 @@ export class Results {
     if (!place) return;
     const html = await fragment("panel/result-files");
     const focused = document.activeElement?.closest?.("#result-files [data-id]")?.dataset.id;
-    place.innerHTML = html; // made by the server's templates
+    renew(place, html);
     if (focused) (place.querySelector(`[data-id="${focused}"]`) || document.getElementById("panel")).focus({ preventScroll: true });
   }
 
@@ -56,6 +56,28 @@ export class Results {
     }
     await this.show();
   }
+}
+
+// what has not changed stays the same element: a link is clicked, and a button has the focus, while another file is being made
+function renew(place, html) {
+  const draft = document.createElement("div");
+  draft.innerHTML = html; // made by the server's templates
+  const list = place.querySelector(".files"), fresh = draft.querySelector(".files");
+  if (!list || !fresh) { place.replaceChildren(...draft.childNodes); return; }
+  const jobs = new Set([...fresh.children].map((row) => row.dataset.job));
+  for (const row of [...list.children]) if (!jobs.has(row.dataset.job)) row.remove();
+  let known = list.firstElementChild;
+  for (const row of [...fresh.children]) {
+    if (!known || known.dataset.job !== row.dataset.job) { list.insertBefore(row, known); continue; }
+    renewRow(known, row);
+    known = known.nextElementSibling;
+  }
+}
+
+function renewRow(known, row) {
+  const parts = [...row.children];
+  known.dataset.state = row.dataset.state;
+  [...known.children].forEach((part, i) => { if (part.outerHTML !== parts[i].outerHTML) part.replaceWith(parts[i]); });
 }
 
 function take({ id, file }) {
