@@ -55,7 +55,7 @@ def test_from_a_workbook_to_ten_labels_by_keyboard(server, browser, scheme, widt
         assert violations(page) == []
         assert fits(page)
         page.locator("#classes").focus()
-        page.keyboard.type("bug, feature\nquestion")
+        page.keyboard.type("bug, feature,\nquestion")
         page.keyboard.press("Tab")
         while page.evaluate("document.activeElement.textContent") != "Make the project":
             page.keyboard.press("Tab")

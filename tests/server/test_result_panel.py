@@ -340,13 +340,13 @@ def test_the_result_panel_is_for_everyone(labelled, browser, scheme, width):
             "() => document.querySelector('#result-files').getBoundingClientRect().top"
             " >= document.querySelector('#panel').getBoundingClientRect().top"
         )
-        ann.page.locator("#result-files", has_text=f"{long[:60]}-events-").wait_for(timeout=PATIENCE)
-        ann.page.evaluate("document.querySelector('#result-files a').before = true")
+        ann.page.locator("#result-files", has_text=f"{long[:60]}-log-").wait_for(timeout=PATIENCE)
+        ann.page.evaluate("document.querySelector('#result-files a').marked = true")
         ann.page.locator("form[data-what=labels] button").click()
         ann.page.locator("#result-files", has_text=f"{long[:60]}-40-labels-").wait_for(timeout=PATIENCE)
         # a link stays where it is, and can be clicked, while other files are made
         assert (
-            ann.page.evaluate("[...document.querySelectorAll('#result-files a')].filter(link => link.before).length")
+            ann.page.evaluate("[...document.querySelectorAll('#result-files a')].filter(link => link.marked).length")
             == 1
         )
         assert violations(ann.page) == []

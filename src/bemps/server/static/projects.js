@@ -148,7 +148,8 @@ function suggestLabelled() {
 // one name in each line, which may have commas; a single line has several names with commas between
 function typedNames(text) {
   const names = (separator) => text.split(separator).map((name) => name.trim()).filter(Boolean);
-  return names("\n").length > 1 ? names("\n") : names(",");
+  const lines = names("\n");
+  return lines.length > 1 && !lines.some((line) => line.endsWith(",")) ? lines : names(/[\n,]/);
 }
 
 async function make(form) {
