@@ -57,6 +57,22 @@ def test_a_search_needs_no_enter_marks_what_it_found_and_finds_what_has_no_answe
         assert ann.page.locator("#panel mark").count() >= ann.page.locator("#panel .items li").count()
 
 
+def test_a_click_below_a_search_is_not_undone_by_letters_that_were_typed_before_it(server, browser):
+    with Visitor(browser, server.base, "ann") as ann:
+        _, text = ann.label("1")
+        ann.saved()
+        ann.panel("labelled")
+        ann.page.fill("#q", text.split()[0])
+        ann.page.locator("#panel button", has_text="not answered").wait_for()
+        slow = []
+        ann.page.route(lambda url: "state=unanswered" in url, lambda route: slow.append(route))  # noqa: PLW0108
+        ann.page.locator("#q").press("Backspace")
+        ann.page.locator("#panel button", has_text="not answered").click()
+        ann.page.wait_for_timeout(600)  # longer than the page waits for more letters
+        slow[0].continue_()
+        ann.page.wait_for_selector("#panel [data-unanswered]")
+
+
 def test_letters_that_are_typed_while_the_list_is_made_anew_are_searched_too(server, browser):
     with Visitor(browser, server.base, "ann") as ann:
         ann.panel("labelled")

@@ -78,7 +78,8 @@ export class Panels {
     if (OF_ANSWERS.includes(this.open)) this.settling = setTimeout(() => { if (OF_ANSWERS.includes(this.open)) this.refresh(); }, SETTLE);
   }
 
-  async refresh(query = this.query) {
+  async refresh(query) {
+    if (query === undefined) query = this.query; else clearTimeout(this.typing); // a search for letters typed before would undo it
     const name = this.open;
     if (!name) return;
     this.query = query || "";
