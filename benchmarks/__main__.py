@@ -24,7 +24,7 @@ DATASETS = ("sst5", "ag_news", "trec6", "csabstruct", "mnist", "cifar10")
 
 def bench(
     part: Annotated[
-        list[str] | None, typer.Option(help=f"{', '.join(PARTS)} (repeatable); the first four if left out")
+        list[str] | None, typer.Option(help=f"{', '.join(PARTS)} (repeatable); the first five if left out")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="also put the tables into this Markdown file")] = None,
     data_dir: Annotated[str | None, typer.Option(help="where the datasets of `quality` are; or BEMPS_DATA")] = None,
@@ -71,7 +71,7 @@ def bench(
                 ("Words beside meaning", _quality(dataset or [*TEXTS], data_dir, seeds, most, model_quality.words))
             ],
         }
-        for name in part or PARTS[:4]:
+        for name in part or PARTS[:5]:
             for title, table in tables[name]():
                 console.print(f"## {title}\n\n{table}\n", markup=False, highlight=False, soft_wrap=True)
                 _write(out, title, f"## {title}\n\n{table}")

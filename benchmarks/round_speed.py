@@ -14,13 +14,13 @@ N, H, K, LABELS, BATCH, MEMBERS = 20_000, 384, 4, 500, 50, 5
 Round = Callable[[], object]
 
 
-def problem() -> tuple[Float[Array, "N H"], Int[Array, " N"]]:
-    """Vectors and labels of four classes, with the falling spectrum of text embeddings."""
+def problem(width: int = H) -> tuple[Float[Array, "N H"], Int[Array, " N"]]:
+    """Vectors and labels of four classes, with the falling spectrum of text embeddings; the labels fit any width."""
     rng = np.random.default_rng(0)
-    spread = (1 / np.sqrt(1 + np.arange(H))).astype(np.float32)
+    spread = (1 / np.sqrt(1 + np.arange(width))).astype(np.float32)
     y = rng.integers(K, size=N)
-    centres = rng.standard_normal((K, H), np.float32) * spread
-    return (centres[y] + 1.5 * rng.standard_normal((N, H), np.float32) * spread).astype(np.float32), y
+    centres = rng.standard_normal((K, width), np.float32) * spread
+    return (centres[y] + 1.5 * rng.standard_normal((N, width), np.float32) * spread).astype(np.float32), y
 
 
 def rounds() -> list[tuple[str, float | None, str]]:

@@ -11,6 +11,7 @@ from benchmarks.round_speed import LABELS, H, K, N, names, problem
 
 SENTENCES, TUNED = 256, 352
 LABELLED, WINDOW, READ = 300, 5_000, 1_000
+WORD_COLUMNS = 200  # of the words in `bge-words`
 WORDS = ["film", "story", "the", "a", "of", "and", "actor", "long", "bright", "scene", "never", "music", "plot", "slow"]
 REPEATS = 3
 
@@ -18,7 +19,7 @@ REPEATS = 3
 def members() -> list[tuple[str, float, str]]:
     """(what, number, unit or aim); the texts are made up, of the length of a short sentence."""
     with limits(threads=1):
-        return [*_heads(), *_text(), *_adapting()]
+        return [*_heads(), *_text(), *_adapting(), *_following()]
 
 
 def _cpu_seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
@@ -92,6 +93,28 @@ def _adapting() -> list[tuple[str, float, str]]:
         (f"fine-tuning all layers of MiniLM on {LABELLED} labels", trained, "seconds; at most 60"),
         ("the head on its features, their texts read once", headed, "seconds"),
         (f"encoding {WINDOW:,} texts with it (from {READ - LABELLED})", window, "seconds; at most 60"),
+    ]
+
+
+def _following() -> list[tuple[str, float, str]]:
+    """The heads that follow each answer once an encoder has learnt, on vectors as wide as those of `bge-words`."""
+    from bemps.models.encoders.text_views import MEANING
+    from bemps.models.pool_weights import PoolWeights
+    from bemps.models.text.adapted_vectors import AdaptedVectors
+
+    frozen, labels = problem(2 * MEANING + WORD_COLUMNS)
+    tuned, _ = problem()
+    rows = np.hstack([frozen[:WINDOW], tuned[:WINDOW]])
+    model = AdaptedVectors(tuned.shape[1], PoolWeights(0.5), first_view=MEANING)
+    model.see_pool(rows)
+
+    def fit() -> object:
+        return model.fit(rows[:LABELLED], labels[:LABELLED], names(), np.random.default_rng(0))
+
+    first = _cpu_seconds(fit, 1)
+    return [
+        (f"`AdaptedVectors.fit` on {LABELLED} labels, first with its pool of {WINDOW:,}", first, "seconds"),
+        ("`AdaptedVectors.fit` after each further answer", _cpu_seconds(fit), "seconds; at most 1"),
     ]
 
 

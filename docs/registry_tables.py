@@ -61,7 +61,7 @@ def needs_of(row: EncoderRow, head: str = "") -> str:
     """What an encoder needs, and a head on it: extras, and the command that brings the weights."""
     extras = [f"`{extra}`" for extra in (row.extra, head) if extra]
     parts = [f"extra {', '.join(extras)}"] if extras else []
-    parts += [f"`bemps weights {row.weights}`"] if row.weights else []
+    parts += [f"`bemps weights {row.weights}`"] if row.weights and not row.weights_in_extra else []
     return "; ".join(parts) or "nothing more"
 
 

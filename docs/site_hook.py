@@ -3,6 +3,7 @@
 README.md is the front page. Links to files that are no pages stay as text.
 """
 
+import ast
 import html
 import inspect
 import re
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,7 +29,8 @@ ROOT_PAGES = {
 PACKAGES = (
     "bemps",
     *(f"bemps.{name}" for name in ("learner", "models", "data", "acquisition", "gain")),
-    *(f"bemps.{name}" for name in ("scores", "results", "project", "testing")),
+    *(f"bemps.{name}" for name in ("scores", "results", "project", "store")),
+    *(f"bemps.{name}" for name in ("experiments", "report", "distributed", "testing")),
 )
 LINK = re.compile(r"\[([^\]]*)\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
@@ -58,6 +61,8 @@ def with_links(text: str, folder: Path, page: str) -> str:
     def site_link(match: re.Match[str]) -> str:
         text, path, heading = match[1], match[2], match[3] or ""
         target = (folder / path).resolve().relative_to(ROOT).as_posix()
+        if not (ROOT / target).exists():
+            raise PluginError(f"{page} has a link to {target}, which does not exist")
         if target.startswith("docs/"):
             return f"[{text}]({depth}{target.removeprefix('docs/')}{heading})"
         if target in ROOT_PAGES:
@@ -68,19 +73,17 @@ def with_links(text: str, folder: Path, page: str) -> str:
 
 
 def exported(package: str) -> Iterator[str]:
-    """The public names of a package that have something to say, in the order of its imports."""
+    """The public classes and functions of a package: those it defines, and those it imports as themselves."""
     module = import_module(package)
+    lines = ast.parse(inspect.getsource(module)).body
+    imported = [alias for line in lines if isinstance(line, ast.ImportFrom) for alias in line.names]
+    offered = {alias.name for alias in imported if alias.asname == alias.name}
     for name, value in vars(module).items():
         if name.startswith("_") or not (inspect.isclass(value) or inspect.isfunction(value)):
             continue
-        if (value.__module__ or "").startswith("bemps") and is_own(package, value.__module__):
+        module_of = value.__module__ or ""
+        if module_of == package or (name in offered and module_of.startswith("bemps")):
             yield name
-
-
-def is_own(package: str, module: str) -> bool:
-    """Whether a name of that module is one that the package offers: a module alone offers what it defines."""
-    is_package = hasattr(import_module(package), "__path__")
-    return is_package or module == package
 
 
 def api_page(package: str) -> str:
@@ -94,9 +97,18 @@ def api_page(package: str) -> str:
         if path in elsewhere:
             links.append(f"| [`{name}`]({elsewhere[path]}.md#{path}) | {first_line(package, name)} |")
         else:
-            blocks.append(f"::: {path}\n")
+            blocks += [f"::: {path}\n", *borrowed_methods(getattr(import_module(package), name))]
     table = "\n".join(["| name | |", "|---|---|", *links, "", ""]) if links else ""
     return f"# {package}\n\n{summary}\n\n{about}{table}" + "\n".join(blocks)
+
+
+def borrowed_methods(value: Any) -> Iterator[str]:
+    """A block for each method that a class borrows from its parts: they stand nowhere in its own text."""
+    for name, method in vars(value).items() if inspect.isclass(value) else ():
+        source = getattr(method, "__wrapped__", None)
+        if not name.startswith("_") and source is not None and not source.__qualname__.startswith(f"{value.__name__}."):
+            heading = f"{{heading: {value.__name__}.{name}, toc_label: {name}, heading_level: 3}}"
+            yield f"::: {source.__module__}.{source.__qualname__}\n    options: {heading}\n"
 
 
 def pages_of_names() -> dict[str, str]:

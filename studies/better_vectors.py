@@ -1,41 +1,27 @@
 """What better vectors bring, beside what a better choice of items does: studies/better_vectors.py [FIGURE.png]
 
 Labels that strategies on `minilm-words` (words-fresh) need for what 526 random labels reach on MiniLM's vectors
-(fresh), as a share saved with its bootstrap interval over seeds; and, where a file is named, the curves of both.
+(fresh), as a share saved with its 95 % interval; and, where a file is named, the curves of both.
 """
 
 import sys
 
-from tables import METRIC, results_of
-
-from bemps.results import Curve, saving
+from table_parts import study
+from table_shapes import against_random_elsewhere
+from tables import METRIC
 
 BEFORE, AFTER = "fresh", "words-fresh"
 SHOWN = {"random": "#808080", "margin-km": "#009e73", "corelog-ties": "#e69f00"}
 
 
-def curves(name: str) -> dict[str, dict[str, Curve]]:
-    """By dataset and strategy."""
-    return {place.dataset: found for place, found in results_of(name).curves.items()}
-
-
 def table() -> str:
-    before, after = curves(BEFORE), curves(AFTER)
-    lines = ["| strategy, on `minilm-words` | " + " | ".join(after) + " |", "|---|" + "---|" * len(after)]
-    for strategy in next(iter(after.values())):
-        cells = []
-        for dataset, found in after.items():
-            gained = saving(found[strategy], before[dataset]["random"], METRIC)
-            last = found[strategy].values_of(METRIC)[:, -1].mean()
-            cells.append(f"{gained.share:.0%} ({gained.low:.0%} to {gained.high:.0%}); {last:.3f} at the end")
-        lines.append(f"| {strategy} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return against_random_elsewhere(study(AFTER), study(BEFORE))
 
 
 def draw(path: str) -> None:
     import matplotlib.pyplot as plt
 
-    before, after = curves(BEFORE), curves(AFTER)
+    before, after = study(BEFORE).by_set, study(AFTER).by_set
     figure, axes = plt.subplots(1, len(after), figsize=(3.4 * len(after), 3.2), constrained_layout=True)
     for axis, dataset in zip(axes, after, strict=True):
         for side, dash, where in ((before, ":", "MiniLM"), (after, "-", "MiniLM and words")):

@@ -4,17 +4,18 @@ run    one encoder and set after the other, on the items of studies/adapted.py: 
        labels are the first 50, 100, 250 and 500 of a random order of the pool, 20 orders. The rows of an encoder and a
        set go into studies/results/texts/encoder-quality.parquet as soon as they are there, and are not made again.
 table  the mean weighted F1 of `SpectralLaplace` with its standard error over the orders, and the seconds that one core
-       takes to read the 2,800 texts
+       takes to read the texts
 
-`-words` means two views: a middle layer and TF-IDF stand beside the last layer. Weights come by `bemps weights`.
+`-words` means two views: a middle layer and TF-IDF stand beside the last layer. An encoder reads a set once for
+both of its rows, so its seconds include the middle layer. Weights come by `bemps weights`.
 """
 
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,10 @@ from jaxtyping import Float
 from bemps._utils.files import written_whole
 from bemps.limits import limits
 from bemps.models import SpectralLaplace
-from bemps.models.content_models import TextAndWords, TextVectors, TfidfVectors, show_pool
-from bemps.models.encoders.encoder_files import layer_width
+from bemps.models.content_models import TfidfVectors
+from bemps.models.encoders import OnnxTextEncoder
+from bemps.models.encoders.encoder_files import layer_width, view_layers
+from bemps.models.encoders.text_views import side_by_side, spreads, views_of
 from bemps.types import Array
 
 RESULTS = Path(__file__).parent / "results" / "texts" / "encoder-quality.parquet"
@@ -45,19 +48,31 @@ ENCODERS = (
     "mpnet",
     "mpnet-words",
 )
+TITLES = {"bge-small": "bge", "bge-small-words": "bge-words"}  # as models of projects are called
+
+
+@lru_cache(maxsize=1)
+def layers_of(encoder: str, texts: tuple[str, ...]) -> tuple[Float[Array, "N H"], float]:
+    """The layers of both views side by side, the last one first, and the CPU seconds."""
+    start = time.process_time()
+    layers = OnnxTextEncoder(encoder, layer=view_layers(encoder)).embeddings(texts)
+    return layers, time.process_time() - start
 
 
 def vectors_of(encoder: str, pool: Sequence[str], test: Sequence[str]) -> tuple[Float[Array, "N H"], float, int | None]:
     """The vectors of pool and test, the CPU seconds, and the columns of the first of two views."""
-    with TemporaryDirectory() as cache:
-        name = encoder.removesuffix(WORDS)
-        makes: Callable[..., Any] = TextAndWords if encoder.endswith(WORDS) else TextVectors
-        encode = TfidfVectors() if name == "tfidf" else makes(name, cache)
-        start = time.process_time()
-        show_pool(encode, pool)
-        vectors = encode([*pool, *test])
-        seconds = time.process_time() - start
-    return vectors, seconds, layer_width(name) if encoder.endswith(WORDS) else None
+    name, texts, start = encoder.removesuffix(WORDS), (*pool, *test), time.process_time()
+    words = TfidfVectors()
+    if name == encoder != "tfidf":
+        layers, seconds = layers_of(name, texts)
+        return layers[:, : layer_width(name)], seconds, None
+    words.see_pool(pool)
+    vectors, seconds = words(texts), time.process_time() - start
+    if name == "tfidf":
+        return vectors, seconds, None
+    (layers, reading), width = layers_of(name, texts), layer_width(name)
+    scales = spreads(views_of(layers[: len(pool)], vectors[: len(pool)], width))
+    return side_by_side(layers, vectors, scales, width), seconds + reading, width
 
 
 def rows_of(encoder: str, dataset: str, data: Path) -> list[dict[str, Any]]:
@@ -109,15 +124,19 @@ def table() -> str:
                 values = [part[part.labels == labels].f1.to_numpy() for labels in LABELS]
                 cells = [f"{value.mean():.3f} ± {value.std(ddof=1) / np.sqrt(len(value)):.3f}" for value in values]
                 cells = [cell.replace("0.", ".") for cell in cells]
-                lines.append(f"| {dataset} | `{encoder}` | {' | '.join(cells)} | {part.cpu_seconds.iloc[0]:.0f} |")
+                lines.append(_line(dataset, encoder, cells, part.cpu_seconds.iloc[0]))
     means = rows.groupby(["encoder", "labels"]).f1.mean().unstack()
     sets = rows.groupby("encoder").dataset.nunique()
     seconds = rows.drop_duplicates(KEY).groupby("encoder").cpu_seconds.sum()
     for encoder in ENCODERS:
         if encoder in means.index and sets[encoder] == sets.max() > 1:
             cells = [f"{means.loc[encoder, labels]:.3f}".replace("0.", ".") for labels in LABELS]
-            lines.append(f"| mean of {sets.max()} sets | `{encoder}` | {' | '.join(cells)} | {seconds[encoder]:.0f} |")
+            lines.append(_line(f"mean of {sets.max()} sets", encoder, cells, seconds[encoder]))
     return "\n".join(lines)
+
+
+def _line(what: str, encoder: str, cells: list[str], seconds: float) -> str:
+    return f"| {what} | `{TITLES.get(encoder, encoder)}` | {' | '.join(cells)} | {seconds:.0f} |"
 
 
 def main() -> None:

@@ -5,13 +5,13 @@ Each finding has a table, which is written into its block of the page, and a fig
 """
 
 import sys
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tables import METRIC, gaps, only, results_of, with_error
+from table_parts import SETS, markdown, read
+from tables import METRIC, gaps, only, with_error
 
 from bemps.results import Curve, Results, Saving, pairwise_matrix, saving
 
@@ -20,7 +20,6 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.document_blocks import with_block  # noqa: E402
 
-SETS = {"ag_news": "AG NEWS", "csabstruct": "csabstruct", "sst5": "SST5", "trec6": "TREC-6"}
 DEFAULT, SENTENCES = ("bge-fresh",), ("fresh", "fresh-trec6")  # ten fresh seeds of both kinds of vectors
 MINILM = ("tiny-batches", "small-batches", "main")
 WORDS = ("words-5", "words-10", "words", "words-100")
@@ -29,19 +28,14 @@ COLOURS = {"corelog-ties": "#d55e00", "margin-km": "#0072b2", "coremse": "#009e7
 SIZE = (8.0, 3.0)
 
 
-def markdown(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
-    """A table."""
-    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ("---",) * len(head), *rows])
-
-
-@cache
-def results(*names: str) -> Results:
-    return results_of(*names)
-
-
 def curves(*names: str) -> dict[str, dict[str, Curve]]:
     """By dataset and strategy."""
-    return {place.dataset: found for place, found in results(*names).curves.items()}
+    return {place.dataset: found for place, found in read(*names).curves.items()}
+
+
+def sets() -> dict[str, str]:
+    """The sets on which the default was run, with their titles."""
+    return {name: title for name, title in SETS.items() if name in curves(*DEFAULT)}
 
 
 def percent(share: float) -> str:
@@ -66,9 +60,10 @@ def legend(axis: Any) -> None:
 def labels_saved() -> dict[str, dict[str, Saving]]:
     """Of the default and of the usual rule on the same vectors, by set."""
     names = ("corelog-ties", "margin-km")
+    default = curves(*DEFAULT)
     return {
-        dataset: {name: saved(found[name], found["random"]) for name in names}
-        for dataset, found in curves(*DEFAULT).items()
+        dataset: {name: saved(default[dataset][name], default[dataset]["random"]) for name in names}
+        for dataset in sets()
     }
 
 
@@ -76,7 +71,7 @@ def first_table() -> str:
     found = labels_saved()
     rows = (
         (title, interval(found[name]["corelog-ties"]), interval(found[name]["margin-km"]))
-        for name, title in SETS.items()
+        for name, title in sets().items()
     )
     return markdown(("labels saved against random", "corelog-ties, the default", "margin-km"), rows)
 
@@ -84,14 +79,18 @@ def first_table() -> str:
 def first_figure(axis: Any) -> None:
     found = labels_saved()
     for shift, name in ((-0.18, "corelog-ties"), (0.18, "margin-km")):
-        for row, dataset in enumerate(SETS):
+        for row, dataset in enumerate(found):
             part = found[dataset][name]
             share, low, high = (
                 100 * (value if np.isfinite(value) else 0.0) for value in (part.share, part.low, part.high)
             )
             axis.barh(row + shift, share, 0.34, color=COLOURS[name], label=name if row == 0 else None)
             axis.plot([low, high], [row + shift] * 2, color="black", lw=1)
-    axis.set(yticks=range(4), yticklabels=list(SETS.values()), xlabel="% of random's labels saved, with 95 % interval")
+    axis.set(
+        yticks=range(len(found)),
+        yticklabels=[SETS[name] for name in found],
+        xlabel="% of random's labels saved, with 95 % interval",
+    )
     axis.invert_yaxis()
     legend(axis)
 
@@ -105,7 +104,7 @@ def heights() -> dict[str, tuple[float, float, float]]:
             float(after[name]["random"].values_of(METRIC).mean()),
             float(after[name]["corelog-ties"].values_of(METRIC).mean()),
         )
-        for name in SETS
+        for name in sets()
     }
 
 
@@ -135,8 +134,8 @@ def second_figure(axis: Any) -> None:
             label="choice of items" if row == 0 else None,
         )
     axis.set(
-        yticks=range(4),
-        yticklabels=list(SETS.values()),
+        yticks=range(len(sets())),
+        yticklabels=list(sets().values()),
         xlabel="points of weighted F1 above random labels on sentence vectors",
     )
     axis.invert_yaxis()
@@ -147,7 +146,7 @@ def wins() -> dict[str, tuple[int, int, int, int]]:
     """Wins and losses of the six rules, on sentence vectors and on better ones."""
     counts = []
     for names in (MINILM, WORDS):
-        count = pairwise_matrix(only(results(*names), ",".join(AT_EVERY_SIZE), None), METRIC)
+        count = pairwise_matrix(only(read(*names), ",".join(AT_EVERY_SIZE), None), METRIC)
         counts.append(
             {n: (int(w), int(x)) for n, w, x in zip(count.names, count.totals, count.wins.sum(0), strict=True)}
         )
@@ -173,9 +172,7 @@ def third_figure(axis: Any) -> None:
 
 def brier() -> dict[str, tuple[list[float], list[float]]]:
     """How far the Brier score over the curve is above that of random, by seed, on both kinds of vectors."""
-    return {
-        name: (_mean_gaps(results(*MINILM), name), _mean_gaps(results(*WORDS), name)) for name in AT_EVERY_SIZE[:-1]
-    }
+    return {name: (_mean_gaps(read(*MINILM), name), _mean_gaps(read(*WORDS), name)) for name in AT_EVERY_SIZE[:-1]}
 
 
 def _mean_gaps(found: Results, name: str) -> list[float]:
@@ -208,7 +205,7 @@ def many_classes() -> dict[int, tuple[Saving, Saving]]:
     """Labels saved by both rules, by the number of classes of Banking77."""
     found = {}
     for name in ("some-classes", "many-classes-words"):
-        for place, rules in results(name).curves.items():
+        for place, rules in read(name).curves.items():
             classes = int("".join(filter(str.isdigit, Path(place.dataset).stem)) or 77)
             found[classes] = (saved(rules["margin-km"], rules["random"]), saved(rules["corelog-ties"], rules["random"]))
     return dict(sorted(found.items()))

@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 
 from bemps.learner.forecast_calibration import ACCURACY, LEAST_CHANGE, improvement
 from bemps.metrics import wilson
-from bemps.project.accuracy import SHIFT, SPREAD, accuracy_from, estimated_accuracy
+from bemps.project.accuracy import SHIFT, SPREAD, Estimate, accuracy_from, estimated_accuracy
 from bemps.project.history import AHEAD
 from bemps.server.model.measures import STABLE, STOP_BELOW
 
@@ -88,7 +88,9 @@ def _estimated(saved: Any, at: int) -> float:
     """The accuracy as the chosen labels tell it by cross-validation; NaN where that was not done."""
     confidence, right = saved["cross_validated"][at]
     known = ~np.isnan(right)
-    return estimated_accuracy(confidence[known], right[known], saved["confidence"][at]) if known.any() else np.nan
+    if not known.any():
+        return np.nan
+    return estimated_accuracy(confidence[known], right[known], saved["confidence"][at]).accuracy
 
 
 # -- the forecast ----------------------------------------------------------------------------------------------------
@@ -213,7 +215,7 @@ def coverage(rows: Rows, n: int, name: str) -> tuple[np.ndarray, np.ndarray]:
             found = (
                 wilson(right, n)
                 if name == "wilson"
-                else accuracy_from(right, n, float(guess), shift=shift, spread=spread)
+                else accuracy_from(right, n, Estimate(float(guess), spread), shift=shift)
             )
             inside[at] += share * (found.low <= truth <= found.high)
             width[at] += share * (found.high - found.low)

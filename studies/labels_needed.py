@@ -2,15 +2,16 @@
 
 The goal on each set is the weighted F1 that 526 random labels reach on `minilm-words` (words-fresh, words-trec6). The
 table has the labels that are needed for it, with the 95 % interval over ten seeds, on `bge-words` (bge-fresh; bge-imdb
-with a smaller pool and test set): random items and those of each strategy. The last column is the mean over the sets,
-where all were run; a goal that is not reached counts with the 526 labels that were there. Where a file is named, the
-curves of both are drawn.
+with a smaller pool and test set, where bge-fresh has no IMDB): random items and those of each strategy. The last column
+is the mean over the sets, where all were run; a goal that is not reached counts with the 526 labels that were there.
+Where a file is named, the curves of both are drawn.
 """
 
 import sys
 
 import numpy as np
-from tables import METRIC, results_of
+from table_parts import read
+from tables import METRIC
 
 from bemps.results import Curve, Saving, saving
 
@@ -20,7 +21,10 @@ COLOURS = {"random": "#808080", "margin-km": "#009e73", "corelog-ties": "#e69f00
 
 
 def by_dataset(*names: str) -> dict[str, dict[str, Curve]]:
-    return {place.dataset: curves for place, curves in results_of(*names).curves.items()}
+    """Of a set that several studies have, the curves of the first."""
+    places = [pair for name in reversed(names) for pair in read(name).curves.items()]
+    found = {place.dataset: curves for place, curves in places}
+    return dict(sorted(found.items()))
 
 
 def shown(found: Saving | None) -> str:
@@ -44,7 +48,7 @@ def table() -> str:
     before, after = by_dataset(*BEFORE), by_dataset(*AFTER)
     goals = [f"{dataset}, {before[dataset]['random'].values_of(METRIC)[:, -1].mean():.3f}" for dataset in after]
     lines = [f"| labels for | {' | '.join(goals)} | mean |", "|---|" + "---|" * (len(goals) + 1)]
-    names = sorted(next(iter(after.values())), key=lambda name: (name not in FIRST, name))
+    names = sorted({name for curves in after.values() for name in curves}, key=lambda name: (name not in FIRST, name))
     lines += [line(name, f"{name}, `bge-words`", after, before) for name in names]
     there = {dataset: before[dataset] for dataset in after}
     return "\n".join([*lines, line("corelog-ties", "corelog-ties, `minilm-words`", there, before)])

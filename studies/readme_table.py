@@ -1,43 +1,86 @@
-"""Print the table of labels saved that the README shows: python studies/readme_table.py
+"""Print the table of labels saved that the README shows: python studies/readme_table.py [--vectors]
 
-The goal on each set is what 526 random labels reach on MiniLM's sentence vectors (`fresh`). Saved is the share of those
-labels that is not needed for the goal: by bemps' default for texts (`corelog-ties` on `bge-words`, `bge-fresh`), and
-by uncertainty sampling with diverse batches (`margin-km`) on the sentence vectors. Both on the same ten seeds.
+Whole systems on the same texts (studies/results/systems.jsonl). The goal on each set is what scikit-activeml reaches
+with 526 random labels on MiniLM's sentence vectors. Saved is the share of those labels that is not needed for the goal.
+
+`--vectors` prints the table of Appendix 9, by one learner on ten seeds. Its goal is what 526 random labels reach on
+MiniLM's vectors (`fresh`). It has what bemps' default for texts saves (`corelog-ties` on `bge-words`, `bge-fresh`),
+random labels on the same vectors, and margin sampling with diverse batches (`margin-km`) on MiniLM's vectors.
 """
 
 import sys
 
 import numpy as np
-from better_vectors import curves
+import systems_table
+from table_parts import study
 from tables import METRIC
 
-from bemps.results import Curve, saving
+from bemps.results import Saving, labels_to_reach, saving
 
 TITLES = {
     "ag_news": "AG NEWS: topic of a news item, 4 classes",
+    "imdb": "IMDB: opinion of a review, 2 classes",
     "csabstruct": "csabstruct: role of a sentence, 5 classes",
     "sst5": "SST5: opinion of a sentence, 5 grades",
     "trec6": "TREC-6: kind of a question, 6 classes",
 }
 
+SYSTEMS = {
+    "bemps": "bemps",
+    "skactiveml-bge": "scikit-activeml, margin on bge-small",
+    "skactiveml-margin": "scikit-activeml, margin on MiniLM",
+}
 
-def percent_saved(curve: Curve, baseline: Curve) -> str:
-    """Share of the baseline's labels that the curve does not need for the baseline's last value."""
-    result = saving(curve, baseline, METRIC)
-    assert result is not None
-    return f"{result.share:.0%}".replace("%", " %") if np.isfinite(result.share) else "none"
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if np.isfinite(share) else "none"
+
+
+def rows() -> dict[str, tuple[Saving, Saving, Saving]]:
+    """By set: what bemps saves, random labels on its vectors, and margin-km on MiniLM's."""
+    usual, default = study("fresh", "fresh-trec6").by_set, study("bge-fresh").by_set
+    found = {}
+    for dataset in (name for name in TITLES if name in default):
+        three = default[dataset]["corelog-ties"], default[dataset]["random"], usual[dataset]["margin-km"]
+        found[dataset] = tuple(saving(curve, usual[dataset]["random"], METRIC) for curve in three)
+    return found
+
+
+def interval(found: Saving) -> str:
+    return " to ".join(percent(end).removesuffix(" %") for end in (found.low, found.high))
+
+
+def lines(head: tuple[str, ...], cells: dict[str, tuple[str, ...]]) -> str:
+    table = [head, ("---",) * len(head), *((TITLES[dataset], *row) for dataset, row in cells.items())]
+    return "\n".join("| " + " | ".join(row) + " |" for row in table)
+
+
+def labels_of(found: Saving) -> str:
+    return f"{found.needed:.0f} labels" if np.isfinite(found.needed) else "not reached"
+
+
+def by_vectors() -> str:
+    """For Appendix 9: all intervals, and the labels themselves."""
+    cells = {
+        dataset: tuple(f"{percent(each.share)} ({interval(each)}); {labels_of(each)}" for each in found)
+        for dataset, found in rows().items()
+    }
+    head = "corelog-ties, `bge-words`", "random, `bge-words`", "margin-km, `minilm`"
+    return lines(("saved of 526 labels", *head), cells)
 
 
 def table() -> str:
-    sentence_vectors, default = curves("fresh") | curves("fresh-trec6"), curves("bge-fresh")
-    lines = ["| labels saved | bemps | uncertainty sampling on sentence vectors |", "|---|---|---|"]
-    for dataset, title in TITLES.items():
-        random = sentence_vectors[dataset]["random"]
-        ours = percent_saved(default[dataset]["corelog-ties"], random)
-        usual = percent_saved(sentence_vectors[dataset]["margin-km"], random)
-        lines.append(f"| {title} | **{ours}** | {usual} |")
-    return "\n".join(lines)
+    """bemps and scikit-activeml, on the sets where all of these were run."""
+    found, cells = systems_table.curves(), {}
+    for dataset in TITLES:
+        here = found.get(dataset, {})
+        if {*SYSTEMS, systems_table.COMMON} <= here.keys():
+            goal, last = systems_table.goal(here), here[systems_table.COMMON].labels[-1]
+            needed = (labels_to_reach(here[name].labels, here[name].f1.mean(0), goal) for name in SYSTEMS)
+            ours, *others = (percent(1 - labels / last) for labels in needed)
+            cells[dataset] = (f"**{ours}**", *others)
+    return lines(("labels saved", *SYSTEMS.values()), cells)
 
 
 if __name__ == "__main__":
-    sys.stdout.write(table() + "\n")
+    sys.stdout.write((by_vectors() if "--vectors" in sys.argv else table()) + "\n")

@@ -1,11 +1,15 @@
 """Do pseudo-labels of the unlabelled texts help? studies/self_training.py run|table --out FOLDER
 
-run    random labels of the pools and test items of studies/adapted.py; the frozen learner (`bge-words` under
-       `SpectralLogistic`) fits them, gives pseudo-labels to the rest of the pool and fits once more. One row for each
-       set, seed, number of labels and rule; a cell that is there is not computed again. `--keep` copies the rows
-       to studies/results/texts/self-training.parquet.
+run    random labels of the pools and test items of studies/adapted.py; the learner fits them, gives pseudo-labels to
+       the rest of the pool and fits once more. One row for each set, seed, number of labels and rule; a cell that is
+       there is not computed again. `--keep` copies the rows to studies/results/texts/self-training.parquet, those of
+       the other learner stay there.
 table  F1 of the learner and the paired difference of each rule, mean and standard error over the seeds, from
        studies/results/texts
+
+`--learner frozen` is `bge-words` under `SpectralLogistic`. `--learner adapted` is MiniLM, fine-tuned on the labels: the
+pseudo-labels enter a second fine-tuning from the pretrained weights and the head on it, with the same weights in both,
+and neighbours are those of the first fine-tuned network.
 
 HAST (arXiv 2406.09206): an item gets the class that the model gives it where the model is sure to more than 50 %, and
 where more than half of its 14 nearest neighbours are given the same class. Pseudo-labels of rare classes count more
@@ -14,8 +18,9 @@ where more than half of its 14 nearest neighbours are given the same class. Pseu
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +28,7 @@ import pandas as pd
 from adapted import SETS, Cell, drawn, f1, log_loss
 from jaxtyping import Bool, Float, Int
 from scipy.optimize import minimize
+from weighted_tuning import fine_tuned
 
 from bemps._utils.files import written_whole
 from bemps._utils.numerics import softmax
@@ -30,6 +36,8 @@ from bemps.limits import limits
 from bemps.models.content_models import BgeAndWords
 from bemps.models.encoders.text_views import MEANING
 from bemps.models.linear.spectral_classifiers import SpectralLogistic
+from bemps.models.text.adapted_vectors import HEAD
+from bemps.models.text.finetuned_laplace import CENTRE, FineTunedLaplace
 from bemps.types import Array
 
 RESULTS = Path(__file__).parent / "results" / "texts" / "self-training.parquet"
@@ -64,6 +72,7 @@ RULES = {
     "all a quarter of the labels": Rule(0.25, total=True),
     "all as all labels, no neighbours": Rule(1.0, neighbours=False, total=True),
 }
+RULES_OF = {"frozen": tuple(RULES), "adapted": ("each a tenth", "all as all labels, no neighbours")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +90,16 @@ def vectors_of(dataset: str, seed: int, data: Path, cache: Path) -> tuple[Vector
     encode = BgeAndWords(str(cache))
     encode.see_pool(draw.pool)
     pool = encode(draw.pool)
-    unit = pool / np.linalg.norm(pool, axis=1, keepdims=True)
+    return Vectors(pool, encode(draw.test), nearest(pool)), {text: row for row, text in enumerate(draw.pool)}
+
+
+def nearest(vectors: Float[Array, "N D"]) -> Int[Array, "N n"]:
+    """The neighbours of each item, by the cosine."""
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = unit @ unit.T
     np.fill_diagonal(cosines, -np.inf)
-    near = np.argsort(-cosines, axis=1)[:, :NEIGHBOURS]
-    return Vectors(pool, encode(draw.test), near), {text: row for row, text in enumerate(draw.pool)}
+    near: Array = np.argsort(-cosines, axis=1)[:, :NEIGHBOURS]
+    return near
 
 
 def agreed(classes: Int[Array, " N"], near: Int[Array, "N n"]) -> Bool[Array, " N"]:
@@ -101,6 +115,35 @@ def class_weights(classes: Int[Array, " P"], K: int) -> Float[Array, " P"]:
     weights = 1 / (1 + np.exp(-(expected - counts[classes]) / counts[classes]))
     scaled: Array = weights / weights.mean()
     return scaled
+
+
+@dataclass(frozen=True, eq=False)
+class PseudoLabels:
+    """Positions in the pool, the class that each is given, and how much it counts."""
+
+    items: Int[Array, " P"]
+    classes: Int[Array, " P"]
+    weights: Float[Array, " P"]
+
+    def right(self, truth: Int[Array, " N"]) -> float:
+        """The share of them that is right."""
+        return float((self.classes == truth[self.items]).mean()) if len(self.items) else np.nan
+
+
+def pseudo_labels(
+    probs: Float[Array, "N K"], labels: Int[Array, " L"], near: Int[Array, "N n"], rule: Rule
+) -> PseudoLabels:
+    """Those that a rule takes; the labelled items are the first of the pool, and are neighbours too."""
+    L, classes = len(labels), probs.argmax(axis=1)
+    taken = probs.max(axis=1) > SURE
+    if rule.neighbours:
+        taken &= agreed(np.r_[labels, classes[L:]], near)
+    taken[:L] = False
+    new = np.flatnonzero(taken)
+    if not len(new):
+        return PseudoLabels(new, new, np.zeros(0))
+    weight = rule.weight * (L / len(new) if rule.total else 1.0)
+    return PseudoLabels(new, classes[new], weight * class_weights(classes[new], probs.shape[1]))
 
 
 def weighted_map(
@@ -148,22 +191,47 @@ def run_cell(cell: Cell, data: Path, vectors: Vectors, rows_of: dict[str, int], 
     features, start = model.features(pool), model.weights_
     assert start is not None
     probs, test = softmax(features @ start), model.features(vectors.test)
-    classes, sure = probs.argmax(axis=1), probs.max(axis=1) > SURE
-    given = np.where(np.arange(len(pool)) < cell.labels, np.r_[labels, classes[cell.labels :]], classes)
     rows = [_row("none", softmax(test @ start), draw.truth, 0, np.nan)]
     for name in rules:
-        rule = RULES[name]
-        taken = sure & agreed(given, near) if rule.neighbours else sure.copy()
-        taken[known] = False
-        new = np.flatnonzero(taken)
-        W, right = start, np.nan
-        if len(new):
-            weight = rule.weight * (cell.labels / len(new) if rule.total else 1.0)
-            weights = np.r_[np.ones(cell.labels), weight * class_weights(classes[new], draw.K)]
-            W = weighted_map(features[np.r_[: cell.labels, new]], np.r_[labels, classes[new]], weights, start)
-            right = float((classes[new] == draw.codes[new]).mean())
-        rows.append(_row(name, softmax(test @ W), draw.truth, len(new), right))
-    return pd.DataFrame([{"dataset": cell.dataset, "seed": cell.seed, "labels": cell.labels, **row} for row in rows])
+        new, W = pseudo_labels(probs, labels, near, RULES[name]), start
+        if len(new.items):
+            weights = np.r_[np.ones(cell.labels), new.weights]
+            W = weighted_map(features[np.r_[: cell.labels, new.items]], np.r_[labels, new.classes], weights, start)
+        rows.append(_row(name, softmax(test @ W), draw.truth, len(new.items), new.right(draw.codes)))
+    return _table_of(cell, "frozen", rows)
+
+
+def run_adapted_cell(cell: Cell, data: Path, rules: Sequence[str]) -> pd.DataFrame:
+    """The same of a fine-tuned encoder, which reads pseudo-labels as it reads labels."""
+    draw = drawn(cell, data)
+    known, labels = draw.pool[: cell.labels], draw.codes[: cell.labels]
+    model = fine_tuned(known, labels, np.ones(cell.labels), draw.K, cell.seed)
+    head = head_of(model, draw.pool, labels, draw.K)
+    probs, near = head.predict_map(draw.pool), nearest(model.last_layer(draw.pool))
+    first = head.predict_map(draw.test)
+    rows = [_row("none", first, draw.truth, 0, np.nan)]
+    for name in rules:
+        new, answer = pseudo_labels(probs, labels, near, RULES[name]), first
+        if len(new.items):
+            items, codes = [*known, *(draw.pool[i] for i in new.items)], np.r_[labels, new.classes]
+            weights = np.r_[np.ones(cell.labels), new.weights]
+            head = head_of(fine_tuned(items, codes, weights, draw.K, cell.seed), draw.pool, labels, draw.K)
+            assert head.weights_ is not None
+            W = weighted_map(head.features(items), codes, weights, head.weights_)
+            answer = softmax(head.features(draw.test) @ W)
+        rows.append(_row(name, answer, draw.truth, len(new.items), new.right(draw.codes)))
+    return _table_of(cell, "adapted", rows)
+
+
+def head_of(model: FineTunedLaplace, pool: Sequence[str], labels: Int[Array, " L"], K: int) -> SpectralLogistic:
+    """The head of `FineTunedLaplace`, on the labels of the first items of a pool."""
+    head = SpectralLogistic(pool[-CENTRE:], encode=model.last_layer, recipe=HEAD)
+    return head.fit(pool[: len(labels)], labels, [str(code) for code in range(K)], np.random.default_rng(0))
+
+
+def _table_of(cell: Cell, learner: str, rows: Sequence[dict[str, object]]) -> pd.DataFrame:
+    key = {"learner": learner, "dataset": cell.dataset, "seed": cell.seed, "labels": cell.labels}
+    return pd.DataFrame([{**key, **row} for row in rows])
 
 
 def _row(rule: str, probs: Float[Array, "T K"], truth: Int[Array, " T"], taken: int, right: float) -> dict[str, object]:
@@ -185,39 +253,73 @@ def table(rows: pd.DataFrame) -> str:
         cells = [f"{dataset}, {labels}", str(len(by_rule)), f"{by_rule['none'].mean():.3f}"]
         cells += [f"{first.pseudo_labels.mean():.0f}", f"{100 * first.right.mean():.0f} %"]
         for rule in rules:
-            gains = by_rule[rule] - by_rule["none"]
-            every[rule].append(gains)
-            cells.append(f"{gains.mean():+.3f} ({gains.sem():.3f})")
+            gains = (by_rule[rule] - by_rule["none"]).dropna() if rule in by_rule else pd.Series(dtype=float)
+            every[rule] += [gains] if len(gains) else []
+            error = f" ({gains.sem():.3f})" if len(gains) > 1 else ""
+            cells.append(f"{gains.mean():+.3f}{error}" if len(gains) else "-")
         lines.append(f"| {' | '.join(cells)} |")
     means = [f"{np.mean([gains.mean() for gains in every[rule]]):+.4f}" for rule in rules]
     lines.append(f"| mean | | | | | {' | '.join(means)} |")
     return "\n".join(lines)
 
 
-def cells_of(given: argparse.Namespace) -> Iterator[tuple[str, list[Cell]]]:
-    for dataset in given.sets:
-        yield dataset, [Cell(dataset, seed, labels) for seed in given.seeds for labels in given.labels]
-
-
 def run(given: argparse.Namespace) -> None:
     given.out.mkdir(parents=True, exist_ok=True)
-    for dataset, cells in cells_of(given):
-        missing = [cell for cell in cells if not _path(given.out, cell).exists()]
+    cache, rules = given.cache or given.out / "cache", given.rules or RULES_OF[given.learner]
+    if given.learner == "adapted":
+        for cell in cells_of(given):  # seed by seed, so that a run that is stopped early has something of each set
+            _make(given, cell, partial(run_adapted_cell, cell, given.data, rules))
+        return
+    for dataset in given.sets:
         for fresh in (False, True):
-            part = [cell for cell in missing if (cell.seed >= 100) == fresh]
-            if not part:
+            part = [cell for cell in cells_of(given) if cell.dataset == dataset and (cell.seed >= 100) == fresh]
+            if all(_path(given, cell).exists() for cell in part):
                 continue
-            vectors, rows_of = vectors_of(dataset, part[0].seed, given.data, given.cache or given.out / "cache")
+            vectors, rows_of = vectors_of(dataset, part[0].seed, given.data, cache)
             for cell in part:
-                rows = run_cell(cell, given.data, vectors, rows_of, given.rules)
-                with written_whole(_path(given.out, cell)) as draft:
-                    rows.to_parquet(draft)
-            sys.stdout.write(f"{dataset}: {len(part)} cells\n")
-            sys.stdout.flush()
+                _make(given, cell, partial(run_cell, cell, given.data, vectors, rows_of, rules))
 
 
-def _path(folder: Path, cell: Cell) -> Path:
-    return folder / f"self-{cell.dataset}-{cell.seed}-{cell.labels}.parquet"
+def cells_of(given: argparse.Namespace) -> list[Cell]:
+    return [Cell(name, seed, labels) for seed in given.seeds for labels in given.labels for name in given.sets]
+
+
+def _make(given: argparse.Namespace, cell: Cell, rows: Callable[[], pd.DataFrame]) -> None:
+    """Write a cell whole, unless it is there."""
+    if _path(given, cell).exists():
+        return
+    table = rows()
+    with written_whole(_path(given, cell)) as draft:
+        table.to_parquet(draft)
+    sys.stdout.write(f"{cell}\n")
+    sys.stdout.flush()
+
+
+def _path(given: argparse.Namespace, cell: Cell) -> Path:
+    prefix = "self" if given.learner == "frozen" else f"self-{given.learner}"
+    return Path(given.out) / f"{prefix}-{cell.dataset}-{cell.seed}-{cell.labels}.parquet"
+
+
+def kept() -> pd.DataFrame:
+    """The committed rows; those without a learner are of the frozen one."""
+    rows = pd.read_parquet(RESULTS)
+    return rows if "learner" in rows else rows.assign(learner="frozen")
+
+
+def rows_of(given: argparse.Namespace) -> pd.DataFrame:
+    """The rows of one learner: of a run, else the committed ones."""
+    if given.out is None:
+        rows = kept()
+        return rows[rows.learner == given.learner]
+    paths = [path for cell in cells_of(given) if (path := _path(given, cell)).exists()]
+    return pd.concat([pd.read_parquet(path) for path in paths]).assign(learner=given.learner)
+
+
+def keep(rows: pd.DataFrame) -> None:
+    """Put rows into the committed file in the place of those of the same cells."""
+    every = pd.concat([rows, kept()]).drop_duplicates(["learner", "dataset", "seed", "labels", "rule"])
+    with written_whole(RESULTS) as draft:
+        every.sort_values(["learner", "dataset", "labels", "seed"], kind="stable").to_parquet(draft, index=False)
 
 
 def main() -> None:
@@ -229,18 +331,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(10)))
     parser.add_argument("--sets", nargs="+", choices=tuple(SETS), default=list(SETS))
     parser.add_argument("--labels", type=int, nargs="+", default=list(LABELS))
-    parser.add_argument("--rules", nargs="+", choices=tuple(RULES), default=list(RULES))
+    parser.add_argument("--learner", choices=tuple(RULES_OF), default="frozen")
+    parser.add_argument("--rules", nargs="+", choices=tuple(RULES), help="default: all, or two of the adapted learner")
     parser.add_argument("--keep", action="store_true", help="write the rows to studies/results")
     given = parser.parse_args()
     if given.action == "run":
         with limits(threads=1):
             run(given)
-    if given.out is None:
-        rows = pd.read_parquet(RESULTS)
-    else:
-        rows = pd.concat([pd.read_parquet(path) for path in sorted(given.out.glob("self-*.parquet"))])
+    rows = rows_of(given)
     if given.keep:
-        rows.to_parquet(RESULTS, index=False)
+        keep(rows)
     rows = rows[rows.seed.isin(given.seeds) & rows.dataset.isin(given.sets)]
     sys.stdout.write(table(rows) + "\n")
 

@@ -146,14 +146,14 @@ def short_table() -> str:
     first = next(iter(found))
     goals = [f"{SETS[dataset]}, F1 {short(goal(systems))}" for dataset, systems in found.items()]
     same = most_shared(found[first])
-    head = ("labels for", *goals, f"{SETS[first]}, F1 with {same} labels", "CPU seconds for it", "seeds")
+    head = ("labels for", *goals, f"{SETS[first]}, F1 with {same} labels", f"CPU seconds to {same}", "seeds by set")
     rows = (
         (
             TITLES[name],
             *(needed(systems[name], goal(systems)) if name in systems else "not run" for systems in found.values()),
             f1_at(found[first][name], same),
             cpu_seconds(found[first][name], same),
-            str(len(found[first][name].f1)),
+            ", ".join(str(len(systems[name].f1)) if name in systems else "0" for systems in found.values()),
         )
         for name in found[first]
     )

@@ -161,7 +161,7 @@ if __name__ == "__main__":
     parser.add_argument(
         "--saving",
         action="store_true",
-        help="also the share of random's labels that is saved, with its bootstrap interval over seeds "
+        help="also the share of random's labels that is saved, with its 95 % interval over seeds "
         '("no": random\'s last score is not reached)',
     )
     parser.add_argument("--goal", type=int, help="with --saving: what random reaches with so many labels")

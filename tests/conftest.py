@@ -40,10 +40,19 @@ def small_disk(tmp_path):
 
 
 @pytest.fixture(scope="session")
+def postgres():
+    """The address of a real PostgreSQL server; `&project=name` added makes a project of one's own."""
+    from real_postgres import server
+
+    with server() as running:
+        yield running.url
+
+
+@pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of real datasets: BEMPS_DATA, else `shared/datasets` beside the checkout."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "datasets"
-    folder = Path(os.environ.get("BEMPS_DATA", beside))
+    folder = Path(os.environ.get("BEMPS_DATA") or beside)
     if not folder.is_dir():
         pytest.skip(f"no datasets: set BEMPS_DATA to their folder ({folder} does not exist)")
     return folder

@@ -96,6 +96,13 @@ def probabilities(value: ArrayLike, what: str = "probs") -> Float[Array, "E N K"
     return array
 
 
+def refuse_one_class(probs: Float[Array, "E N K"]) -> None:
+    """Refuse probabilities of a single class, between which there is nothing to choose: every score would be 0."""
+    if probs.shape[2] == 1:
+        fix = "Give a column for each class; with one column p of two classes, both 1 - p and p."
+        raise InputError("probs", expected="two classes or more", got=f"one, in {_shape(probs)}", fix=fix)
+
+
 MOST_MEMBERS = 100  # that are likely; more than that and more than items look like exchanged axes
 
 

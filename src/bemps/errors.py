@@ -113,11 +113,14 @@ def hint(words: str, name: str, value: str = "") -> str:
 
 
 def pip_install(extra: str) -> str:
-    """The command that installs an extra, from the package index or from the folder that bemps was installed from."""
+    """The command that installs an extra: from the folder of bemps, or by its name where it was installed by that.
+
+    An installed bemps needs no package index for the name: pip finds it here, and fetches what the extra needs.
+    """
     try:
         origin = distribution("bemps").read_text("direct_url.json")
     except PackageNotFoundError:
-        origin = None
+        origin = json.dumps({"url": Path(__file__).parents[2].as_uri()})
     address = urlsplit(json.loads(origin)["url"]) if origin else None
     if address is None or address.scheme != "file" or not Path(url2pathname(address.path)).exists():
         return f"pip install 'bemps[{extra}]'"

@@ -1,6 +1,7 @@
 """Imports go one way, and `import bemps` stays light."""
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
@@ -250,6 +251,15 @@ def test_everything_that_a_package_exports_is_documented():
             described = {part.lstrip("*") for head in heads for part in head.split(", ")}
             wrong += [f"{package}.{name}: {each}" for each in parameters(node) if each not in described]
     assert wrong == []
+
+
+def test_methods_of_a_store_name_their_parameters():
+    from bemps.store import Store
+
+    methods = {name: method for name, method in vars(Store).items() if inspect.isfunction(method) and name[0] != "_"}
+    many = {name: inspect.getdoc(m) or "" for name, m in methods.items() if len(inspect.signature(m).parameters) > 3}
+    assert len(many) > 8
+    assert [name for name, text in many.items() if "\nParameters\n" not in text] == []
 
 
 def test_the_pages_import_what_packages_export():

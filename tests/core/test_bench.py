@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import bemps
 from bemps.acquisition import baselines
 from benchmarks import __main__ as bench_command
-from benchmarks import broadcast_forms, core_speed
+from benchmarks import broadcast_forms, core_speed, training_cost
 from benchmarks.document_blocks import with_block
 from benchmarks.measuring import Row, ensemble, peak_bytes
 
@@ -68,3 +68,19 @@ def test_bench_keeps_what_people_wrote(tmp_path, monkeypatch):
     text = out.read_text()
     assert "Written by hand." in text
     assert text.count("| a table |") == text.count("## One full round") == 1
+
+
+def test_the_heads_that_follow_each_answer_are_timed_at_small_sizes(monkeypatch):
+    monkeypatch.setattr(training_cost, "WINDOW", 400)
+    monkeypatch.setattr(training_cost, "LABELLED", 40)
+    (_, first, _), (_, following, unit) = training_cost._following()
+    assert 0 < following <= first
+    assert unit == "seconds; at most 1"
+
+
+def test_members_are_one_of_the_usual_parts(monkeypatch):
+    measured = []
+    for part in ("core", "peers", "round", "encoders", "members", "quality"):
+        monkeypatch.setattr(bench_command, f"_{part}", lambda *_, part=part: measured.append(part) or [])
+    assert CliRunner().invoke(app, []).exit_code == 0
+    assert measured == ["core", "peers", "round", "encoders", "members"]

@@ -101,6 +101,13 @@ def test_bad_arguments_of_select(arguments, message):
         bemps.select(GOOD, 2, **arguments)
 
 
+@pytest.mark.parametrize("strategy", ["auto", "entropy", "coremse", "random"])
+def test_one_class_leaves_nothing_to_choose(strategy):
+    message = r"probs: expected two classes or more; got one, in shape \(2, 4, 1\)\. Give a column for each class"
+    with pytest.raises(bemps.InputError, match=message):
+        bemps.select(np.ones((2, 4, 1)), 2, strategy)
+
+
 def test_numbers_of_the_wrong_kind():
     for bad in ("abc", None, True, float("nan"), [1]):
         with pytest.raises(bemps.InputError, match="T: expected a number"):

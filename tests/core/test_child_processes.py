@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
+from pathlib import Path
 
 import httpx
 import pytest
@@ -14,7 +16,7 @@ from bemps._utils.child_processes import safe_path
 
 PACKAGES = ("numpy", "torch", "sklearn", "joblib", "scipy", "pyarrow", "sqlalchemy", "pydantic", "fastapi", "psutil")
 RUN = ("run", "--dataset", "digits", "--strategies", "random", "--budget", "20", "--batch-size", "10", "--seeds", "2")
-COMMAND = 'from bemps.cli import app\nif __name__ == "__main__":\n    app()\n'  # as the script `bemps` does it
+COMMAND = 'from bemps_command import main\nif __name__ == "__main__":\n    main()\n'  # as the script `bemps` does it
 
 
 @pytest.fixture
@@ -80,6 +82,45 @@ def test_labelling_with_a_model(bemps, trap):
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
+
+
+def test_the_installed_script_is_the_light_module():
+    scripts = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["scripts"]
+    assert scripts == {"bemps": "bemps_command:main"}
+
+
+EARLY = [0.15, 0.3, 0.6, 1.0]  # seconds; a short command may be at its end after them
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seconds"),
+    [
+        *(((*RUN, "--out", "out"), seconds) for seconds in EARLY),
+        *((("label", "t.csv", "--no-browser"), seconds) for seconds in EARLY[:2]),
+        *((("weights",), seconds) for seconds in EARLY[:2]),
+    ],
+)
+def test_ctrl_c_in_the_first_second_ends_in_one_line(bemps, arguments, seconds):
+    process = bemps(*arguments)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    if process.returncode != 0 or "Stopped" in output:  # a short command may be through
+        assert process.returncode == 130, output
+        assert "Traceback" not in output
+        assert sum(line.startswith("Stopped") for line in output.splitlines()) == 1, output
+
+
+def test_ctrl_c_that_the_caller_ignores_is_ignored(bemps):
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = bemps("weights")
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, output
 
 
 def test_the_environment_is_left_as_it_was(monkeypatch):

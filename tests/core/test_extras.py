@@ -6,12 +6,16 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from bemps._utils.extras import optional_import, requires_extra
 from bemps.errors import MissingExtra
+from bemps.models.encoders.encoder_table import TEXT_ENCODERS
 
 SOURCE = Path(__file__).parents[2] / "src" / "bemps"
 PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -146,3 +150,46 @@ for door in {list(doors)}:
     assert len(refusals) == len(doors)
     for refusal, extra in zip(refusals, doors.values(), strict=True):
         assert f"expected the '{extra}' extra to be installed" in refusal
+
+
+# What an installation holds
+
+
+def installed_with(extras: str) -> set[str]:
+    """The distributions that bemps with these extras needs, as the installed ones say; bemps itself left out."""
+    asked: dict[str, set[str]] = {}
+    waiting = [(PROJECT["dependencies"], {""})]
+    waiting += [(PROJECT["optional-dependencies"][extra], {""}) for extra in extras.split(",")]
+    while waiting:
+        lines, extras_of_it = waiting.pop()
+        for need in map(Requirement, lines):
+            if need.marker is not None and not any(need.marker.evaluate({"extra": extra}) for extra in extras_of_it):
+                continue
+            name = canonicalize_name(need.name)
+            if name == "bemps":
+                waiting += [(PROJECT["optional-dependencies"][extra], {""}) for extra in need.extras]
+            elif name not in asked or not need.extras <= asked[name]:
+                asked[name] = asked.get(name, {""}) | need.extras
+                try:
+                    waiting.append((metadata.requires(name) or [], asked[name]))
+                except metadata.PackageNotFoundError:
+                    pytest.skip(f"{name} is not installed: what it brings is not known")
+    return set(asked)
+
+
+@pytest.mark.parametrize("extras", ["text", "label,text"])
+def test_text_vectors_bring_neither_torch_nor_transformers(extras):
+    assert {"onnxruntime", "tokenizers", "numpy"} <= installed_with(extras)
+    assert not {"torch", "transformers", "sentence-transformers"} & installed_with(extras)
+    assert {"torch", "transformers"} <= installed_with("finetune")
+
+
+def test_the_page_with_its_text_model_is_no_larger_than_the_page_once_was():
+    """538 MB, counted as the files that the installers recorded, and the weights; on Linux with Python 3.11."""
+    files = {
+        Path(str(file.locate())).resolve()
+        for name in installed_with("label,text")
+        for file in metadata.distribution(name).files or []
+    }
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    assert 200e6 < size + 1e6 * TEXT_ENCODERS["bge-small"].megabytes < 538e6, f"{size / 1e6:.0f} MB without weights"

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # modules and names that Windows does not have; the process that runs this has everything else loaded already
 PRETENDED = """
-import contextlib, importlib, os, pkgutil, signal, sys, types, warnings
+import contextlib, importlib, os, pkgutil, shutil, signal, sys, types, warnings
 
 MISSING = {"fcntl", "pwd", "grp", "resource", "termios", "tty", "pty", "posix", "syslog", "crypt"}
 OF_OS = ("fork", "getuid", "geteuid", "getgid", "statvfs", "sched_getaffinity", "mkfifo", "sysconf", "getloadavg",
@@ -33,14 +33,26 @@ def every_module():
 
 
 def pretend():
-    names = list(every_module())
-    for name in names:
-        importlib.import_module(name)
-    import torch, transformers  # noqa: F401  what the system's own modules need is loaded before it is taken away
+    try:  # what the system's own modules need is loaded before it is taken away
+        import ray, torch, transformers  # noqa: F401
+
+        extras = True
+    except ImportError:
+        extras = False
+    names = []
+    for name in every_module():
+        try:
+            importlib.import_module(name)
+        except ImportError:  # its extra is not installed here
+            if extras:
+                raise
+        else:
+            names.append(name)
     for name in [name for name in sys.modules if name.split(".")[0] == "bemps" or name in MISSING]:
         del sys.modules[name]
     sys.meta_path.insert(0, Refused())
     sys.platform = "win32"
+    shutil._use_fd_functions = False  # folders are removed by their paths there
     for name in OF_OS:
         if hasattr(os, name):
             delattr(os, name)

@@ -1,5 +1,6 @@
 """Datasets by name: the real ones where they are, and what is said where they are not."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,14 @@ def test_the_folder_may_be_named_by_the_variable(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("BEMPS_DATA", str(published.placed(tmp_path, "trec6", published.trec)))
     assert len(load("trec6").pool) == 3
     assert load("trec6").source == "files: LABEL:fine question"
+
+
+def test_an_empty_variable_is_not_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(published.placed(tmp_path, "trec6", published.trec))
+    monkeypatch.setenv("BEMPS_DATA", "")
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(InputError, match="got BEMPS_DATA is not set; hub"):
+        load("trec6")
 
 
 def test_what_stands_in_the_test_set_is_left_out_however_it_is_written(tmp_path: Path) -> None:

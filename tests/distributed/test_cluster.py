@@ -35,6 +35,7 @@ def workers(log):
     return {line.split()[0] for line in notes(log)}
 
 
+@pytest.mark.soak  # about half a minute
 def test_a_node_that_is_lost_in_a_selection_changes_nothing(cluster, tmp_path):
     probs, log = pool(), tmp_path / "log"
     source = write_numbers(tmp_path / "pool", 600, 24)

@@ -90,6 +90,7 @@ select({source!r}, Looked(probs, {log!r}, 0.2), 9, items="item", work={work!r}, 
 """
 
 
+@pytest.mark.soak  # about half a minute
 def test_a_driver_that_is_killed_goes_on_where_it_was(tmp_path):
     probs, log, work = pool(), tmp_path / "log", tmp_path / "work"
     source = write_numbers(tmp_path / "pool", 600, 20)
@@ -187,6 +188,7 @@ def mine(context: bemps.Context) -> bemps.Selection:
 """
 
 
+@pytest.mark.soak  # about half a minute
 def test_cells_that_fail_or_kill_their_workers_stop_no_other(tmp_path):
     (tmp_path / "own.py").write_text(PLUGIN)
     strategies = ["mine", "fails", "dies"]
@@ -221,6 +223,7 @@ def test_members_trained_apart_are_those_trained_in_turn():
     np.testing.assert_array_equal(twin.weights, model.weights)
 
 
+@pytest.mark.soak  # about half a minute
 def test_fine_tuned_networks_trained_apart_are_those_trained_in_turn(monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "models"))

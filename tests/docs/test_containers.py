@@ -1,6 +1,6 @@
 """The Dockerfile and the compose file: checked by parsing them, and by hadolint where it is installed.
 
-No image is built here: that needs an engine of Docker. The commands in both files are those of the command line.
+No image is built here: `test_container_runs.py` does so. The commands in both files are those of the command line.
 """
 
 import json

@@ -133,3 +133,14 @@ def test_a_panel(copy, tmp_path):
         ann.answer(ann.next()[0]["id"], "bug").raise_for_status()
         assert "1 labels by 1 people" in ann.panel("pace")
         assert 'data-panel="pace"' in ann.http.get("").text
+
+
+def test_a_setting_of_the_page(copy, tmp_path):
+    assert copy("import bemps.cli.label", "A setting of the page") == ""
+    write_tickets(tmp_path / "tickets.csv")
+    with Server(tmp_path, "--large-letters", environment=environment(tmp_path)) as server, server.person() as ann:
+        assert "Large letters" in ann.panel("settings")
+        changed = ann.http.post("api/settings", json={"values": {"large_letters": "no"}, "annotator": "ann"}).json()
+        assert changed["settings"]["display"]["large_letters"] is False
+        refused = ann.http.post("api/settings", json={"values": {"large_letters": "maybe"}, "annotator": "ann"})
+        assert (refused.status_code, "yes or no" in refused.text) == (422, True)

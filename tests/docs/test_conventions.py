@@ -1,6 +1,7 @@
 """What people look for in the first minute: version, citation, changelog, workflows."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -76,3 +77,12 @@ def test_every_target_of_the_makefile_is_in_its_help_and_phony():
     targets = set(re.findall(r"^([a-z]+):.*##", text, flags=re.MULTILINE))
     (phony,) = re.findall(r"^\.PHONY: (.*)$", text, flags=re.MULTILINE)
     assert targets == set(phony.split())
+
+
+def test_no_report_is_tracked_by_git():
+    """`make reports` makes them; the pages of the labelling page are templates."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("no repository, as in a source archive")
+    command = ["git", "-C", str(ROOT), "ls-files", "*.html"]
+    tracked = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert [path for path in tracked if not path.startswith("src/bemps/server/templates/")] == []

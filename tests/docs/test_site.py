@@ -52,9 +52,33 @@ def test_the_reference_has_every_public_name_and_command(site):
         for name in names:
             assert f'id="{hook.defined_in(package, name)}"' in api[package] or package == "bemps", (package, name)
             assert name in api[package], (package, name)
+            heads = [
+                re.search(r"heading: ([\w.]+),", block)[1] for block in hook.borrowed_methods(value_of(package, name))
+            ]
+            assert set(heads) <= set(api[package].split())
     commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     assert all(f"bemps {name}" in commands for name in ("label", "export", "run", "select", "weights"))
     assert "<code>labels        a row for each answer" in commands  # a list of a help text keeps its lines
+
+
+def value_of(package: str, name: str):
+    return getattr(importlib.import_module(package), name)
+
+
+def test_the_reference_has_the_methods_of_a_store_and_every_package_that_pages_name(site):
+    store = (site / "reference" / "api" / "bemps.store.html").read_text(encoding="utf-8")
+    assert {f"Store.{name}" for name in ("item", "ids", "answers", "adjudicate", "set_all")} <= set(store.split())
+    pages = "".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
+    named = set(re.findall(r"\bbemps\.([a-z]+)\b", pages))
+    packages = {f"bemps.{name}" for name in named if (ROOT / "src" / "bemps" / name / "__init__.py").exists()}
+    assert packages <= set(script(DOCS / "site_hook.py").PACKAGES)
+
+
+def test_a_link_to_a_file_that_does_not_exist_is_refused():
+    hook = script(DOCS / "site_hook.py")
+    assert hook.with_links("[a](../studies/tables.py)", DOCS, "idea.md") == "`studies/tables.py`"
+    with pytest.raises(hook.PluginError, match=r"idea\.md has a link to studies/missing\.py, which does not exist"):
+        hook.with_links("[a](../studies/missing.py)", DOCS, "idea.md")
 
 
 def test_every_picture_is_on_a_page():
@@ -67,27 +91,6 @@ def test_the_notebook_of_a_tutorial_is_its_page(page):
     notebooks = script(DOCS / "notebooks.py")
     made = notebooks.notebook(page.read_text(encoding="utf-8"))
     assert page.with_suffix(".ipynb").read_text(encoding="utf-8") == made, "run: python docs/notebooks.py"
-
-
-def test_the_findings_are_what_the_committed_results_give():
-    page = (DOCS / "results.md").read_text(encoding="utf-8")
-    command = [sys.executable, ROOT / "studies" / "findings.py", "--tables"]
-    tables = (
-        subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout.strip().split("\n\n")
-    )
-    assert len(tables) == 5
-    assert all(table in page for table in tables), "run: python studies/findings.py"
-
-
-def test_the_tables_of_whole_systems_are_what_the_committed_results_give():
-    command = [sys.executable, ROOT / "studies" / "systems_table.py", "--tables"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
-    short, long = printed.strip().split("\n\n")
-    assert len(short.splitlines()) > 5
-    assert short in (DOCS / "results.md").read_text(encoding="utf-8"), "run: python studies/systems_table.py"
-    assert long in (DOCS / "appendices" / "systems.md").read_text(encoding="utf-8"), (
-        "run: python studies/systems_table.py"
-    )
 
 
 def test_the_results_are_at_most_900_words_beside_their_tables():

@@ -70,7 +70,7 @@ def overheads(data, model_name, *, batch=10, rounds=30, repeats=5):
         for number in range(repeats):
             out = Path(name) / str(number)
             work = {cell: replace(_work(config, [cell], {data.name: data}, out)[cell], form="plain")}
-            write_shared_data({(data.name, "plain")}, {data.name: data}, out, 1, Silent())
+            write_shared_data({(data.name, "plain"): None}, {data.name: data}, out, 1, Silent())
             material = materials.load(materials.folder_of(out, data.name), "plain")
             x, x_test = np.array(material.items), np.array(material.test_items)
             start = initial_labels(data, seed=0)

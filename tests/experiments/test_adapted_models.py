@@ -3,6 +3,7 @@
 import pytest
 from encoder_weights import needs_weights
 from running import play, rows
+from tiny_bert import TEXTS, tiny_bert
 
 from bemps.data import load
 from bemps.errors import InputError
@@ -37,3 +38,9 @@ def test_closed_forms_run_on_fine_tuned_models(tmp_path, settings, name, axes):
 def test_an_encoder_without_words_beside_is_refused(tmp_path):
     with pytest.raises(InputError, match="one of bge-words, gte-small-words, minilm-words"):
         model("adapted").make(["one text", "another"], tmp_path, frozen="bge")
+
+
+def test_the_frozen_half_takes_a_folder_of_your_own(tmp_path):
+    made = model("adapted").make(TEXTS, tmp_path, frozen=str(tiny_bert()))
+    assert made.frozen.first_view == 32
+    assert made.frozen.embeddings(TEXTS[:2]).shape[1] > 2 * 32  # two layers, and words beside them

@@ -3,6 +3,7 @@
 import csv
 import importlib
 import json
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -12,8 +13,11 @@ import numpy as np
 import pytest
 from encoder_weights import needs_weights
 from running import SMALL, Notes, bytes_of, finished, play, rows
+from safetensors.torch import load_file, save_file
+from tiny_bert import tiny_bert
 
 import bemps
+from bemps.acquisition.option_trial import try_options
 from bemps.acquisition.strategy_registry import STRATEGIES
 from bemps.data import initial_labels, load
 from bemps.errors import InputError
@@ -21,7 +25,10 @@ from bemps.experiments import config_of, read_toml, run
 from bemps.experiments.grid import cells
 from bemps.experiments.inputs import pool_encoding
 from bemps.experiments.inputs import run_data as materials
+from bemps.experiments.run_errors import OtherConfiguration
+from bemps.models.encoders import encoder_files
 from bemps.models.model_registry import grid_models
+from bemps.models.option_values import OPTION_VALUES, check_options
 
 MODELS = grid_models()
 
@@ -198,6 +205,18 @@ def test_the_last_batch_is_what_is_left_of_the_budget(tmp_path):
         ({"axes": {"members": [3, "x"]}}, "of one kind"),
         ({"axes": {"seed": [3]}}, "a column already"),
         ({"axes": {"encoder": ["minilm"]}}, "axis"),
+        ({"axes": {"T": ["abc"]}}, "option T of coremse: expected a number; got 'abc'"),
+        ({"axes": {"T": [0.5, 1.5]}}, r"T: expected a number in \(0, 1\]; got 1.5"),
+        ({"axes": {"members": ["abc"]}}, "option members of logistic: expected a whole number, at least 1; got 'abc'"),
+        ({"axes": {"members": [2.5]}}, "option members of logistic: expected a whole number"),
+        ({"axes": {"resample": ["bootstrp"]}}, "option resample of logistic: .*Did you mean 'bootstrap'"),
+        ({"axes": {"calibrate": ["yes"]}}, "option calibrate of logistic: expected true or false"),
+        ({"axes": {"calibrate": [True]}}, "held-out labels"),
+        ({"axes": {"estimation_size": [0]}, "strategies": "corelog"}, "estimation_size of corelog: expected a whole"),
+        ({"axes": {"balance": ["abc"]}, "strategies": "corelog-ties", "model": "spectral"}, "expected true or false"),
+        ({"axes": {"covariance": ["x"]}, "model": "spectral"}, "option covariance of spectral: expected one of full"),
+        ({"axes": {"epochs": [0]}, "model": "heads"}, "option epochs of heads"),
+        ({"axes": {"frozen": ["bge-word"]}, "model": "adapted"}, "Did you mean 'bge-words'"),
         ({"budget": 0}, "1 or more"),
         ({"budgett": 10}, "budget"),
         ({"budget": 5000}, "Lower --budget"),
@@ -304,11 +323,39 @@ def test_a_file_with_semicolons_in_another_encoding(tmp_path):
 
 
 def test_what_a_cell_refuses_is_a_sentence(tmp_path):
-    settings = ("--dataset", "digits", "--strategies", "random", "--seeds", "1", "--budget", "10", "--no-full")
-    code, _, errors = finished(tmp_path / "run", *settings, "--axis", "members=0", "--jobs", "1")
+    refusal = "raise InputError('mine', expected='rain', got='sun', fix='Wait.')"
+    (tmp_path / "mine.py").write_text(f"from bemps import InputError\ndef mine(context):\n    {refusal}\n")
+    settings = ("--dataset", "digits", "--strategies", "mine", "--seeds", "1", "--budget", "10", "--no-full")
+    code, _, errors = finished(tmp_path / "run", *settings, "--plugin", str(tmp_path / "mine.py"), "--jobs", "1")
     assert code == 1
-    assert "members: expected" in errors
+    assert "mine: expected rain" in errors
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("value", ["T=abc", "members=abc", "resample=abc"])
+def test_a_wrong_value_of_an_axis_is_refused_before_any_work(tmp_path, value):
+    settings = ("--dataset", "digits", "--strategies", "coremse", "--seeds", "1", "--budget", "10")
+    code, out, errors = finished(tmp_path / "run", *settings, "--axis", value, "--jobs", "1")
+    assert code == 2
+    assert f"option {value.partition('=')[0]} of" in " ".join(errors.split())
+    assert "abc" in errors
+    assert "reading data" not in out
+    assert not (tmp_path / "run").exists()
+
+
+def test_every_option_of_every_model_has_its_values():
+    assert {name for row in grid_models().values() for name in row.options} - {"encoder"} == set(OPTION_VALUES)
+    for name, row in grid_models().items():
+        defaults = {option: value for option, value in row.options.items() if value is not None and option != "encoder"}
+        check_options(name, defaults, row.options)
+
+
+def test_every_strategy_refuses_a_wrong_value_in_a_sentence():
+    for name, entry in STRATEGIES.items():
+        for option, default in entry.options.items():
+            try_options(name, {} if default is None else {option: default})
+            with pytest.raises(InputError):  # -1 is of the kind that the type checker of the tests lets through
+                try_options(name, {option: -1 if default is None and option != "compat" else "abc"})
 
 
 def test_vectors_of_encoders_are_made_once_in_parts(tmp_path, data_dir, monkeypatch):
@@ -334,6 +381,74 @@ def test_vectors_of_encoders_are_made_once_in_parts(tmp_path, data_dir, monkeypa
     scale = np.linalg.norm(both[:, :384], axis=1, keepdims=True)
     np.testing.assert_allclose(both[:, :384] / scale, vectors, atol=1e-5)
     assert sorted(path.name for path in (shared / "minilm-words").glob("*.npy")) == ["pool.npy", "test.npy"]
+
+
+def own_encoder(folder):
+    """A copy of a tiny encoder, whose files can be changed."""
+    shutil.copytree(tiny_bert(), folder)
+    return folder
+
+
+OWN = {"text": "body", "label": "topic", "model": "spectral", "strategies": "margin", "seeds": 1, "budget": 10}
+
+
+def test_a_folder_of_your_own_is_an_encoder_known_by_its_content(tmp_path, data_dir):
+    write_questions(tmp_path / "my.csv", data_dir, 120)
+    encoder = own_encoder(tmp_path / "mine")
+    settings = OWN | {"dataset": str(tmp_path / "my.csv"), "axes": {"encoder": str(encoder)}}
+    together = tmp_path / "together"
+
+    def vectors(name: str) -> np.ndarray:
+        assert run(config_of(SMALL | settings), tmp_path / name, shared=together).failures == ()
+        [form] = json.loads((tmp_path / name / "config.json").read_text())["encoders"].values()
+        return np.load(tmp_path / name / "shared" / "my.csv" / form / "pool.npy")
+
+    first = vectors("first")
+    [known] = json.loads((tmp_path / "first" / "config.json").read_text())["encoders"].values()
+    assert {row["encoder"] for row in rows(tmp_path / "first")} == {str(encoder)}
+    assert first.shape[1] > 2 * 32  # two layers, and words beside them
+    state = load_file(encoder / "model.safetensors")
+    save_file({name: value * 1.1 for name, value in state.items()}, encoder / "model.safetensors")
+    assert np.abs(vectors("second")[:, :64] - first[:, :64]).max() > 1e-3
+    with pytest.raises(OtherConfiguration, match=f"encoders.{encoder}: was 'mine-"):
+        run(config_of(SMALL | settings), tmp_path / "first", shared=together)
+    np.testing.assert_array_equal(np.load(tmp_path / "first/shared/my.csv" / known / "pool.npy"), first)
+
+
+def test_a_name_on_the_hub_is_an_encoder_of_a_grid(tmp_path, data_dir, monkeypatch):
+    write_questions(tmp_path / "my.csv", data_dir, 120)
+    encoder, asked = own_encoder(tmp_path / "mine"), []
+
+    def fetch(repository: str, path: str) -> Path:
+        asked.append(repository)
+        if not (encoder / path).exists():
+            raise FileNotFoundError(path)
+        return encoder / path
+
+    monkeypatch.setattr(encoder_files, "fetch_from_hub", fetch)
+    settings = OWN | {"dataset": str(tmp_path / "my.csv"), "axes": {"encoder": ["tfidf", "someone/mine"]}}
+    play(tmp_path / "run", **settings)
+    assert {row["encoder"] for row in rows(tmp_path / "run")} == {"tfidf", "someone/mine"}
+    assert set(asked) == {"someone/mine"}
+    (encoder / "tokenizer.json").unlink()
+    with pytest.raises(InputError, match="expected a repository on the Hugging Face hub"):
+        run(config_of(SMALL | settings), tmp_path / "other")
+
+
+def test_encoders_that_do_not_fit_are_refused_before_anything_runs(tmp_path, data_dir):
+    write_questions(tmp_path / "my.csv", data_dir, 120)
+    encoder = own_encoder(tmp_path / "mine")
+    (encoder / "tokenizer.json").unlink()
+    of_texts = OWN | {"dataset": str(tmp_path / "my.csv")}
+    of_rows = {"dataset": "digits", "model": "spectral", "strategies": "margin"}
+    for settings, name, message in (
+        (of_texts, str(encoder), "expected model.onnx or model.safetensors, and tokenizer.json; got no tokenizer.json"),
+        (of_texts, "mpnte", "Did you mean 'mpnet'.*Or the folder of a text encoder, or its name on the Hugging Face"),
+        (of_rows, str(encoder), "encoder of array items: expected one of plain"),
+    ):
+        with pytest.raises(InputError, match=message):
+            run(config_of(SMALL | settings | {"axes": {"encoder": name}}), tmp_path / "run")
+        assert not (tmp_path / "run" / "shared").exists()
 
 
 def test_vectors_that_others_hold_are_not_made_again(tmp_path, data_dir, monkeypatch):

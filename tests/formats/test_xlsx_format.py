@@ -1,15 +1,18 @@
 """A user who brings a workbook gets a workbook back: every row, nothing calculated, nothing cut."""
 
 import math
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from itertools import repeat
 from zipfile import ZipFile
 
 import openpyxl
 import pytest
+from hypothesis import given
+from hypothesis.strategies import datetimes
 
 from bemps import data
 from bemps._utils.files import check_output, file_kind
+from bemps.data.spreadsheets import _text, read_workbook
 from bemps.errors import InputError
 from bemps.formats import xlsx_format
 from bemps.formats.export_tables import ExportTable
@@ -145,6 +148,53 @@ def test_figures_are_numbers_only_where_every_text_of_the_column_is_one():
     merged = merged_columns([Column("n", "figures")], [Column("n")])
     assert merged == [Column("n", "text")]
     assert merged_columns([Column("n", "figures")], [Column("n", "int64")]) == [Column("n", "any")]
+
+
+def test_dates_of_a_workbook_come_back_as_dates(tmp_path):
+    rows = [
+        ["Day", "At", "Due", "Body"],
+        [date(2026, 2, 28), datetime(2026, 1, 5, 14, 30, 7), datetime(2026, 1, 5), "It crashes"],
+        [date(1999, 12, 31), datetime(2024, 2, 29, 23, 59, 59), None, "Bye"],
+        [None, datetime(2026, 7, 1), None, "Hello"],
+    ]
+    with open_project(tmp_path / "p.bemps", create=True) as project:
+        for name in ("bug", "wish"):
+            project.store.add_class(name, "lead")
+        project.store.set("model", "tfidf")
+        project.store.set("audit_share", 0.0)
+        project.add(data.read(workbook(tmp_path / "in.xlsx", rows), text="Body"))
+        project.tell(dict(zip(project.store.ids(), ("bug", "wish"), strict=False)))
+        project.export(tmp_path / "out.xlsx", "predictions")
+    back, sheet = cells(tmp_path / "out.xlsx")
+    midnight = datetime.min.time()
+    expected = [[datetime.combine(row[0], midnight) if row[0] else None, *row[1:]] for row in rows[1:]]
+    assert [row[:4] for row in back[1:]] == expected
+    assert [sheet[name].number_format for name in ("A2", "B2")] == ["yyyy\\-mm\\-dd", "yyyy\\-mm\\-dd hh:mm:ss"]
+    texts = data.read(tmp_path / "out.xlsx", text="Body").columns
+    assert texts["At"] == ["2026-01-05 14:30:07", "2024-02-29 23:59:59", "2026-07-01"]
+
+
+def test_dates_are_dates_only_where_every_text_of_the_column_is_one():
+    columns = {
+        "day": ["2026-01-31", "", "1900-03-01"],
+        "at": ["2026-01-31 08:00:01", "2026-01-31"],
+        "no such day": ["2026-02-30", "2026-01-31"],
+        "midnight": ["2026-01-31 00:00:00", "2026-01-31"],
+        "too early": ["1900-02-28", "2026-01-31"],
+        "other": ["2026-01-31", "soon"],
+        "zone": ["2026-01-31T08:00:00+00:00", "2026-01-31"],
+    }
+    assert [column.type for column in columns_of_values(columns)] == ["dates", "dates", *["text"] * 5]
+    assert merged_columns([Column("n", "dates")], [Column("n", "figures")]) == [Column("n", "text")]
+    assert merged_columns([Column("n", "dates")], [Column("n", "int64")]) == [Column("n", "any")]
+
+
+@given(datetimes(min_value=datetime(1900, 3, 1), max_value=datetime(9999, 12, 31)))
+def test_every_second_comes_back_from_a_workbook(tmp_path_factory, moment):
+    text = _text(moment)
+    path = tmp_path_factory.mktemp("dates") / "t.xlsx"
+    write_workbook(ExportTable((Column("a", "dates"),), iter([[text]])), path)
+    assert read_workbook(path, ["a"]).columns["a"] == [text]
 
 
 def test_a_label_that_was_changed_in_excel_comes_back(tmp_path):

@@ -14,7 +14,6 @@ import bemps
 from bemps.learner import ActiveLearner, Budget, GainBelow
 from bemps.learner.input_checks import check_rules, checked_names
 from bemps.models import SklearnEnsemble, SpectralLogistic, tfidf_classifier
-from bemps.models.heads.head_classifier import HeadClassifier
 from bemps.models.scikit_learn.forest import ForestMembers
 from bemps.scores import check_convexity
 
@@ -191,7 +190,6 @@ def test_a_classifier_of_scikit_learn_is_a_model():
         (lambda: SklearnEnsemble(LogisticRegression(), resample="jackknife"), "resample"),
         (lambda: SklearnEnsemble(LogisticRegression(), members=0), "members"),
         (lambda: ForestMembers(LogisticRegression()), "RandomForestClassifier"),
-        (lambda: HeadClassifier(posterior="none"), "posterior"),
         (LogisticRegression, "a model with fit"),
         ("model", "a model with fit"),
         (None, "a model with fit"),
@@ -200,6 +198,14 @@ def test_a_classifier_of_scikit_learn_is_a_model():
 def test_what_is_no_model_is_refused_at_the_door(model, message):
     with pytest.raises(bemps.InputError, match=message):
         ActiveLearner(model() if isinstance(model, FunctionType) else model, X)
+
+
+def test_an_unknown_posterior_of_heads_is_refused():
+    pytest.importorskip("torch")
+    from bemps.models.heads.head_classifier import HeadClassifier
+
+    with pytest.raises(bemps.InputError, match="posterior"):
+        HeadClassifier(posterior="none")
 
 
 def test_an_unknown_cold_start_is_refused_by_its_own_name():

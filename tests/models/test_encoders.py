@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -7,10 +5,9 @@ import transformers
 from encoder_weights import needs_weights
 from tiny_bert import TEXTS, tiny_bert, tiny_distilbert
 
-from bemps.errors import InputError, MissingExtra
+from bemps.errors import InputError
 from bemps.models.base import HasEmbeddings
 from bemps.models.encoders.text_encoder import TextEncoder
-from bemps.models.images import efficientnet
 from bemps.models.text.pretrained import load_module, load_tokenizer, locate
 
 
@@ -70,9 +67,3 @@ def test_minilm_gives_the_vectors_of_sentence_transformers():
     texts = [*TEXTS, " ".join(TEXTS)]
     expected = reference.SentenceTransformer(locate("minilm"), device="cpu").encode(texts, normalize_embeddings=True)
     assert np.allclose(TextEncoder("minilm").embeddings(texts), expected, atol=1e-5)
-
-
-def test_a_missing_image_network_names_the_extra_that_brings_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "efficientnet_lite_pytorch", None)
-    with pytest.raises(MissingExtra, match=r"the \'vision\' extra"):
-        efficientnet.load_efficientnet()

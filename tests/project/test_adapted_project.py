@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from tiny_bert import CLASSES, LABELS, TEXTS, tiny_bert
+from typer.testing import CliRunner
 
 from bemps import ActiveLearner, InputError
+from bemps.cli import app
 from bemps.data import table
 from bemps.models.content_models import ContentLaplace, encode_once
 from bemps.models.encoders.feature_cache import keys_of
@@ -111,11 +113,30 @@ def test_with_enough_labels_the_fine_tuned_model_predicts_and_is_exported(projec
     assert isinstance(project.current_learner().model, AdaptedText)
     assert "fine-tune" in {task for task, _, _ in told}
     project.export(tmp_path / "texts.learner", "model")
-    again = ActiveLearner.load(tmp_path / "texts.learner")
+    told.clear()
+    again = ActiveLearner.load(tmp_path / "texts.learner", progress=lambda *what: told.append(what))
     assert isinstance(again.model, AdaptedText)
     assert np.allclose(again.predict([item.content for item in project.items()]), probs, atol=1e-5)
+    assert "fine-tune" in {task for task, _, _ in told}
     project.store.set("adapt", "off")
     assert isinstance(project.learner(final=True).model, ContentLaplace)
+
+
+def test_predict_by_a_saved_model_says_that_it_learns_and_how_far_it_is(project, tmp_path):
+    labelled(project, 55)
+    project.export(tmp_path / "texts.learner", "model")
+    (tmp_path / "new.csv").write_text("body\nalpha beta\ngamma delta\n")
+    files = [str(tmp_path / name) for name in ("texts.learner", "new.csv")]
+    result = CliRunner().invoke(app, ["predict", *files, "--text", "body", "--out", str(tmp_path / "out.csv")])
+    assert result.exit_code == 0, result.output
+    assert "The model learns from 55 labels, which it holds without weights" in result.output
+    first, *steps = result.output.partition("Its encoder learns from them first, which takes some minutes")[2].split(
+        "\n"
+    )
+    assert first == ", at each run of this command"
+    shown = [line for line in steps if line.startswith("fine-tune: ")]
+    assert shown[-1] == "fine-tune: 100 %"
+    assert 5 < len(shown) <= 11
 
 
 def test_a_project_has_the_other_posteriors_by_name(project):

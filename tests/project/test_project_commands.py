@@ -217,3 +217,21 @@ def test_a_path_that_the_system_refuses_is_said_without_a_traceback(tmp_path, mo
     run = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "1000"})
     assert run.exit_code == 2, run.output
     assert "Choose a shorter name." in run.output
+
+
+def test_ctrl_c_says_that_it_stopped_and_leaves_no_half_file(project, tmp_path, monkeypatch):
+    predict, calls = Project._probs, []
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return predict(*arguments)
+
+    monkeypatch.setattr(Project, "_probs", interrupted)
+    monkeypatch.setattr("bemps.formats.entries.CHUNK", 10)
+    stopped = run("predict", project, "--out", tmp_path / "own.csv")
+    assert len(calls) == 2
+    assert stopped.exit_code == 130
+    assert "Stopped. No file is half written." in stopped.stderr
+    assert not list(tmp_path.glob("own*"))

@@ -59,8 +59,8 @@ def in_model(store, name):
 
 @pytest.mark.parametrize("name", ["tfidf", "bge-words", "bge", "minilm-words", "minilm"])
 def test_arrays_predict_as_the_learner_does(store, tmp_path, name):
-    if name.startswith("bge"):
-        needs_weights("bge-small")
+    encoders = {"bge": "bge-small", "minilm": "minilm"}
+    needs_weights(*(encoders[part] for part in name.split("-") if part in encoders))
     project = in_model(store, name)
     project.export(tmp_path / "arrays", "arrays")
     expected = project.learner().predict(NEW)
@@ -237,3 +237,17 @@ def test_progress_is_told_while_predicting(store, tmp_path, monkeypatch):
     told = []
     Project(store, progress=lambda *step: told.append(step)).export(tmp_path / "all.csv", "predictions")
     assert told == [("predict", 50, 120), ("predict", 100, 120)]
+
+
+def test_other_tools_can_tell_predictions_of_different_times_apart(store, tmp_path):
+    project = in_model(store, "tfidf")
+    versions = []
+    for more, audit in ((0, False), (0, True), (3, False)):
+        for row in range(100, 100 + more):
+            store.answer("ann", f"i{row}", "label", CLASSES[0])
+        project.export(tmp_path / "tasks.json", "predictions", "label-studio", audit=audit, force=True)
+        (suggestion,) = json.loads((tmp_path / "tasks.json").read_text(encoding="utf-8"))[0]["predictions"]
+        versions.append(suggestion["model_version"])
+        assert int(versions[-1].split()[-2]) == len(project.current_learner(audit).labels)
+    assert len(set(versions)) == 3
+    assert versions[1] == "bemps tfidf, 100 labels"

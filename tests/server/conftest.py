@@ -1,5 +1,7 @@
 """Servers and a browser to test with."""
 
+import hashlib
+
 import pytest
 from serving import Here, write_tickets
 
@@ -9,6 +11,18 @@ def folder(tmp_path):
     """A folder with tickets.csv in it."""
     write_tickets(tmp_path / "tickets.csv")
     return tmp_path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either_store(request, monkeypatch):
+    """The test runs twice: its servers keep their projects in files, and on a PostgreSQL server."""
+    if request.param == "postgresql":
+        address = request.getfixturevalue("postgres")
+
+        def place(folder):
+            return f"{address}&project=p{hashlib.md5(str(folder).encode()).hexdigest()}"
+
+        monkeypatch.setattr(Here, "place", staticmethod(place))
 
 
 @pytest.fixture

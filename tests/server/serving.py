@@ -142,6 +142,11 @@ class Server:
 class Here:
     """The same server on a thread of this process: starts at once, and its types are checked."""
 
+    @staticmethod
+    def place(folder):
+        """Where its project is: a path or an address."""
+        return str(folder / "tickets.bemps")
+
     def __init__(self, folder, *, data="tickets.csv", annotator=None, address=None, **wishes):
         import uvicorn
 
@@ -154,7 +159,7 @@ class Here:
         wishes = {"classes": CLASSES, "model": "none"} | wishes
         columns = {"text": "body"} if data and data.endswith((".csv", ".xlsx")) else {}
         source = data and Source(folder / data, columns)
-        where = str(folder / "tickets.bemps")
+        where = self.place(folder)
         self.store, _ = prepared(where, source, Wishes(**wishes))
         address = address or Address(port=0)
         self.door, self.socket = door_of(address), listening(address)

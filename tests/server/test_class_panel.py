@@ -32,6 +32,7 @@ def names(page):
     return page.locator("#classes .class").evaluate_all("all => all.map((each) => each.dataset.label)")
 
 
+@pytest.mark.usefixtures("either_store")
 def test_requests_change_classes_for_everybody(server):
     with server.person() as ann:
         item = ann.next()[0]["id"]
@@ -75,6 +76,7 @@ def test_a_long_name_is_said_within_the_page(server, browser):
         assert ann.page.locator(".notice button").bounding_box()["x"] < 1280
 
 
+@pytest.mark.usefixtures("either_store")
 def test_a_hidden_class_takes_no_new_answers_but_keeps_what_was_sent_and_can_be_confirmed(server):
     with server.person() as ann:
         first, second = [item["id"] for item in ann.next(2)]
@@ -92,6 +94,7 @@ def test_a_hidden_class_takes_no_new_answers_but_keeps_what_was_sent_and_can_be_
         assert ann.answer(second, "bug").is_success
 
 
+@pytest.mark.usefixtures("either_store")
 def test_merging_and_splitting_through_requests(server):
     with server.person() as ann:
         item = ann.next()[0]["id"]
@@ -212,6 +215,27 @@ def test_what_a_class_means_is_shown_on_hover_on_focus_and_by_a_long_touch(serve
         assert not bob.errors
 
 
+def test_a_name_typed_as_soon_as_the_panel_opens_is_no_answer(server, browser):
+    with Visitor(browser, server.base, "ann") as ann:
+        page, (item, _) = ann.page, ann.item()
+        slow = []
+        page.route("**/panel/classes*", lambda route: slow.append(route))  # noqa: PLW0108 -- playwright marks its handlers
+        page.click("[data-panel=classes]")
+        page.keyboard.type("bsxu1")  # while the panel loads: the keys of bug, Skip, Unsure, Undo
+        page.wait_for_function("() => document.activeElement.id === 'panel'")
+        slow[0].continue_()
+        page.wait_for_function("() => document.activeElement.id === 'new-class'")
+        page.keyboard.type("subscription")
+        page.keyboard.press("Enter")
+        page.wait_for_selector('.class[data-label="subscription"]')
+        assert ann.item()[0] == item
+        assert server.store.answers() == []
+        assert not ann.errors
+    with Visitor(browser, server.base, "bob", has_touch=True, is_mobile=True) as bob:
+        bob.panel("classes")
+        bob.page.wait_for_function("() => document.activeElement.id === 'panel'")  # the keyboard of a phone stays away
+
+
 def test_a_class_is_described_coloured_and_moved_by_keyboard(server, browser):
     with Visitor(browser, server.base, "ann") as ann, Visitor(browser, server.base, "bob") as bob:
         page = ann.page
@@ -233,7 +257,7 @@ def test_a_class_is_described_coloured_and_moved_by_keyboard(server, browser):
         page.focus("#up-1")
         page.keyboard.press("Enter")
         bob.sees("#notice", "another order")
-        page.wait_for_function("document.activeElement.id === 'up-1'")
+        page.wait_for_function("() => document.activeElement.id === 'up-1'")
         assert page.evaluate("document.querySelector('#more-1').open")
         assert names(page) == names(bob.page) == ["feature", "bug", "question"]
         assert [known.id for known in server.store.classes()] == [1, 0, 2]
@@ -243,6 +267,7 @@ def test_a_class_is_described_coloured_and_moved_by_keyboard(server, browser):
         assert not bob.errors
 
 
+@pytest.mark.usefixtures("either_store")
 def test_hiding_merging_and_deleting_are_said_on_every_page_and_keys_ask_before_they_mean_another(server, browser):
     with (
         Visitor(browser, server.base, "ann") as ann,

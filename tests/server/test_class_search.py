@@ -198,3 +198,18 @@ def test_the_page_says_so_and_goes_back_by_itself_or_by_a_click(rare, browser, s
         ann.page.wait_for_selector("#class-search", state="hidden")
         assert rare.engine.schedule.class_searches == {}
         assert ann.errors == []
+
+
+def test_a_stop_without_the_server_is_said_and_can_be_repeated(rare, browser):
+    with Visitor(browser, rare.base, "eve") as eve:
+        rare.engine.schedule.class_searches["eve"] = ClassSearch("question")
+        eve.sees("#class-search", "Looking for question")
+        eve.page.route("**/api/class/search/stop", lambda route: route.abort())
+        eve.page.click("#class-search-stop")
+        eve.sees("#notice", "The search goes on: the server cannot be reached.")
+        eve.page.wait_for_timeout(300)
+        assert [error for error in eve.errors if "ERR_FAILED" not in error] == []
+        eve.page.unroute("**/api/class/search/stop")
+        eve.page.click("#class-search-stop")
+        eve.page.wait_for_selector("#class-search", state="hidden")
+        assert "eve" not in rare.engine.schedule.class_searches

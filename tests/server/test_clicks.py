@@ -134,7 +134,7 @@ def test_long_texts_are_read_by_keyboard_and_say_that_there_is_more(folder, brow
 
 def test_fields_of_panels_can_be_clicked_into(server, browser):
     with Visitor(browser, server.base, "ann") as ann:
-        for panel, fields in {"classes": ("#new-class", "#name-1", "#key-2"), "team": ("#my-name",)}.items():
+        for panel, fields in {"classes": ("#new-class", "#name-0", "#key-1"), "team": ("#my-name",)}.items():
             ann.panel(panel)
             for field in fields:
                 ann.page.click(field)
@@ -399,6 +399,16 @@ def test_a_label_given_in_two_windows_is_said_where_it_is_replaced(server, brows
         other.saved()
         ann.press("l")
         assert ann.page.locator("#notice").is_hidden()
+
+
+def test_the_same_label_given_in_two_windows_is_no_news(server, browser):
+    with Visitor(browser, server.base, "ann") as ann, Visitor(browser, server.base, "ann") as other:
+        assert other.item()[0] == ann.item()[0]
+        ann.label("1")
+        ann.saved()
+        other.label("1")
+        other.saved()
+        assert other.page.locator("#notice").is_hidden()
 
 
 def test_every_button_of_the_header_can_be_tapped_on_a_phone(server, browser):

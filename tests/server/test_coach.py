@@ -312,7 +312,7 @@ def test_to_go_on_is_not_advised_above_a_forecast_that_says_little_or_nothing(st
         told = made.learn(10)
     assert 100 * told["forecast"]["mean"] < 1
     assert (told["advice"]["stop"], told["advice"]["rises"]) == (False, False)
-    assert advice_of(told)["verdict"] == "What is left would change little."
+    assert advice_of(told)["verdict"] == "What is left is expected to help little."
 
 
 def test_no_more_labels_are_spoken_of_than_there_are_items_left(store):

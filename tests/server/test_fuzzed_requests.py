@@ -5,7 +5,6 @@ from collections import Counter
 
 import pytest
 from fuzzing import Fuzzer
-from real_postgres import server as postgres_server
 from serving import Server
 
 
@@ -45,11 +44,10 @@ def test_many_hostile_requests_are_refused(folder):
 
 
 @pytest.mark.parametrize("count", [100, pytest.param(2_000, marks=pytest.mark.soak)])
-def test_hostile_requests_to_a_project_in_postgresql(folder, count):
-    with postgres_server() as database:
-        address = f"{database.url}&project=p{uuid.uuid4().hex}"
-        with Server(folder, "--store", address) as server:
-            assert is_wide(fuzz(server, count, seed=19))
+def test_hostile_requests_to_a_project_in_postgresql(folder, postgres, count):
+    address = f"{postgres}&project=p{uuid.uuid4().hex}"
+    with Server(folder, "--store", address) as server:
+        assert is_wide(fuzz(server, count, seed=19))
 
 
 def test_hostile_requests_without_the_token_get_nothing(folder):

@@ -26,6 +26,7 @@ def labelled(person, count):
     return items
 
 
+@pytest.mark.usefixtures("either_store")
 def test_an_item_comes_again_after_some_others_for_its_person_also_after_a_restart(folder):
     with Here(folder) as server, server.person("ann") as ann:
         (first,) = ann.next()
@@ -38,6 +39,7 @@ def test_an_item_comes_again_after_some_others_for_its_person_also_after_a_resta
         assert rest.index(first["id"]) >= POSTPONED_BY // 2 - 4
 
 
+@pytest.mark.usefixtures("either_store")
 def test_it_may_go_to_somebody_else_and_an_audit_item_stays_asked(folder):
     with Here(folder, audit=0.9) as server, server.person("ann") as ann, server.person("ben") as ben:
         audit = server.store.audit()
@@ -53,6 +55,7 @@ def test_it_may_go_to_somebody_else_and_an_audit_item_stays_asked(folder):
         assert item not in [offered["id"] for offered in ann.next(20)]
 
 
+@pytest.mark.usefixtures("either_store")
 def test_at_the_end_only_those_for_later_are_left_and_undo_says_what_it_took_back(tmp_path):
     write_tickets(tmp_path / "tickets.csv", [("one", "bug"), ("two", "bug")])
     with Here(tmp_path, audit=0.0) as server, server.person("ann") as ann:

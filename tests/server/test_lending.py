@@ -68,6 +68,23 @@ def test_one_person_has_only_so_many_items_in_hand(lending):
     assert leased <= MOST_IN_BROWSER + MOST
 
 
+def test_items_are_the_last_ones_only_where_nothing_else_is_free(lending):
+    async def quick(lending):
+        his = [offer.item.id for offer in await lending.hand_out("bob", [], 20)]
+        have, offers = [], [None]
+        while offers:  # answers that are still on their way
+            offers = await lending.hand_out("ann", have, 20)
+            have += [offer.item.id for offer in offers]
+        early = lending.held_by_others("ann")
+        lending.schedule.answered = {name: {"eve": "label"} for name in lending.schedule.ids if name not in his}
+        await lending.release(lending.queues["bob"])
+        return early, lending.held_by_others("ann"), len(his)
+
+    early, late, his = lending(quick)
+    assert early == 0
+    assert late == his
+
+
 def test_a_browser_gives_back_what_it_does_not_show_and_leaves_the_others_a_share(lending):
     async def several(lending):
         handed = [offer.item.id for offer in await lending.hand_out("ann", [], 20)]

@@ -22,6 +22,7 @@ def labels(server):
     return {item: answer.label for item, answer in server.store.current().items()}
 
 
+@pytest.mark.usefixtures("either_store")
 def test_one_undo_and_one_redo_of_an_action_over_http(server):
     with server.person("ann") as ann, server.person("bob") as bob:
         items = [item["id"] for item in ann.next(3)]
@@ -48,6 +49,7 @@ def listed_in(html):
     return re.findall(r'name="item" value="([^"]+)"', html)
 
 
+@pytest.mark.usefixtures("either_store")
 def test_the_hits_of_a_search_without_what_measures_and_what_others_have(folder):
     with Here(folder, audit=0.2) as server, server.person("ann") as ann, server.person("bob") as bob:
         hits = {item.id for item in server.store.items() if "crashes" in item.content}
@@ -67,6 +69,7 @@ def test_the_hits_of_a_search_without_what_measures_and_what_others_have(folder)
         assert listed_in(every) == []
 
 
+@pytest.mark.usefixtures("either_store")
 def test_a_list_is_labelled_once_however_often_it_is_sent(server):
     with server.person("ann") as ann:
         mine = [item["id"] for item in ann.next(4)]
@@ -82,6 +85,7 @@ def test_a_list_is_labelled_once_however_often_it_is_sent(server):
         assert labels(server) == {}
 
 
+@pytest.mark.usefixtures("either_store")
 def test_items_that_were_taken_meanwhile_are_left_out_and_said(server):
     with server.person("ann") as ann, server.person("bob") as bob:
         free = [item for item in server.store.ids() if item not in server.store.audit()][:5]
@@ -95,6 +99,7 @@ def test_items_that_were_taken_meanwhile_are_left_out_and_said(server):
         assert not server.store.audit() & server.store.current().keys()
 
 
+@pytest.mark.usefixtures("either_store")
 def test_own_labels_can_be_changed_at_once(server):
     with server.person("ann") as ann:
         items = [item["id"] for item in ann.next(4)]
@@ -127,6 +132,7 @@ def test_lists_that_cannot_be_are_refused(shared, body):
         assert answer.json()["error"]
 
 
+@pytest.mark.usefixtures("either_store")
 def test_the_most_that_a_list_holds_is_said(tmp_path):
     write_tickets(tmp_path / "tickets.csv", [(f"Text number {number}.", "x") for number in range(620)])
     with Here(tmp_path, audit=0.0) as server, server.person("ann") as ann:
@@ -147,6 +153,7 @@ def test_a_project_without_a_model_says_so(shared):
         assert "measures accuracy" in ann.panel("list", source="represented", item=audited)
 
 
+@pytest.mark.usefixtures("either_store")
 def test_exports_say_which_answers_were_listed(server, tmp_path):
     with server.person("ann") as ann:
         first, *rest = [item for item in server.store.ids() if item not in server.store.audit()][:4]
@@ -166,6 +173,7 @@ def test_exports_say_which_answers_were_listed(server, tmp_path):
         assert {row["action"] for row in log if row["method"] == "listed"} == {"r" * 12}
 
 
+@pytest.mark.usefixtures("either_store")
 def test_a_hidden_class_is_not_offered_for_a_list_nor_looked_for(server):
     with server.person("ann") as ann:
         free = [item for item in server.store.ids() if item not in server.store.audit()][:4]
@@ -183,6 +191,7 @@ def test_a_hidden_class_is_not_offered_for_a_list_nor_looked_for(server):
         assert ann.post("class/search", label="bug").status_code == 422
 
 
+@pytest.mark.usefixtures("either_store")
 def test_items_in_the_share_of_somebody_else_are_left_out(tmp_path):
     rows = [["body", "region"], *([f"Text {row}", "north" if row % 3 else "south"] for row in range(12))]
     with (tmp_path / "tickets.csv").open("w", newline="") as file:

@@ -58,7 +58,8 @@ def test_an_unknown_id_never_reaches_the_models_process(modelled):
         modelled.engine.background._send,
     )
     try:
-        with httpx.Client(base_url=modelled.base, trust_env=False) as web:
+        with modelled.person() as ann:
+            web = ann.http
             answer = web.get("panel/why", params={"item": "nope"})
             assert answer.status_code == 404
             assert len(answer.text) < 2_000  # not a list of all ids

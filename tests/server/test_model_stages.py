@@ -7,7 +7,6 @@ import time
 import numpy as np
 import pytest
 from serving import Here, eventually, tickets, write_tickets
-from tiny_bert import tiny_bert
 
 from bemps.models.encoders import find_weights
 from bemps.models.model_registry import MODELS
@@ -36,7 +35,7 @@ def bge():
 
 
 @pytest.fixture
-def project(tmp_path):
+def project(bge, tmp_path):
     """A project of 120 tickets, in its folder; `label` gives labels to some."""
     write_tickets(tmp_path / "tickets.csv", tickets(120))
     where = str(tmp_path / "tickets.bemps")
@@ -142,6 +141,8 @@ def test_vectors_that_are_there_are_used_at_once(project, monkeypatch, bge):
 
 def tuned_by(monkeypatch, weights):
     """A tiny encoder is fine-tuned instead, and counts so much."""
+    from tiny_bert import tiny_bert
+
     monkeypatch.setattr(project_models, "_tuned_and_reason", lambda row, adapt: (str(tiny_bert(128)), ""))
     monkeypatch.setattr("bemps.models.text.adapted_text.pool_weights", lambda evidence: weights)
 

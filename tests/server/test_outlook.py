@@ -152,10 +152,10 @@ def test_the_numbers_of_accuracy_say_what_each_of_them_measures(folder):
             assert "it gets 19 right (76 %)" in page
             assert words in page
             assert "F1" not in page  # its interval would be false from so few items
-        item = server.store.ids()[0]
+        item = next(name for name in server.store.ids() if name not in server.store.audit())
         server.engine.model_status.ready = True
         server.engine.model_status.about[item] = {"item": item, "near": [], "guess": [["bug", 0.9]]}
-        why = " ".join(ann.panel("why", item=item, guess=1).split())
+        why = " ".join(ann.panel("why", item=item, guess=item).split())
         assert "90 %" in why
         assert "How sure it is of this one item" in why
 
@@ -170,3 +170,24 @@ def test_one_item_is_not_told_as_several_and_no_time_as_nothing(folder):
         page = ann.panel("progress")
         assert "took under 0.1 s" in page
         assert "0.0 s" not in page
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["", "  ", "a", "b", "a", "a"], ["2 rows of your file have nothing to read", "2 rows repeat another"]),
+        (["", "a", "b", "b"], ["1 row of your file has nothing to read", "1 row repeats another"]),
+    ],
+)
+def test_rows_that_are_not_asked_are_counted(tmp_path, texts, words):
+    write_tickets(tmp_path / "tickets.csv", [(text, "bug") for text in texts])
+    with Here(tmp_path) as server, server.person() as ann:
+        page = " ".join(ann.panel("progress").split())
+        assert all(part in page for part in words)
+
+
+def test_nothing_is_said_of_rows_where_all_are_asked(small):
+    with Here(small) as server, server.person() as ann:
+        page = ann.panel("progress")
+        assert "nothing to read" not in page
+        assert "repeat" not in page

@@ -230,6 +230,42 @@ def test_a_file_and_a_folder_are_dropped_on_the_page(server, browser, tmp_path_f
         assert ann.errors == []
 
 
+def test_another_encoding_leaves_what_was_typed_and_chosen(server, browser):
+    rows = [f"{text},Gr\u00f6\u00dfe {i},{name}" for i, (text, name) in enumerate(tickets(12))]
+    content = "\n".join(["body,gr\u00f6\u00dfe,topic", *rows]).encode("cp1252")
+    with Visitor(browser, server.base) as ann:
+        page = ann.page
+        choose(ann, ("sizes.csv", content))
+        page.fill("#title", "Sizes of May")
+        page.select_option("#reading", "gr\u00f6\u00dfe")
+        page.select_option("#before", "topic")
+        page.fill("#classes", "large\nsmall")
+        page.check("#from-file")
+        page.set_input_files("#class-file", [{"name": "c.txt", "mimeType": "", "buffer": b"one\ntwo"}])
+        page.check("#column")
+        page.select_option("#class-column", "topic")
+        page.uncheck("#labelled")
+        other = page.locator("#reading option").nth(1)
+        page.select_option("#encoding", "cp1251")
+        page.wait_for_function("() => document.querySelector('#reading').options[1].textContent.startsWith('gr\u0446')")
+        assert page.evaluate("document.activeElement.id") == "encoding"
+        assert page.input_value("#title") == "Sizes of May"
+        assert page.input_value("#reading") == other.text_content()
+        assert page.input_value("#before") == "topic"
+        assert page.input_value("#classes") == "large\nsmall"
+        assert page.evaluate("document.querySelector('#class-file').files[0].name") == "c.txt"
+        assert page.is_checked("#column")
+        assert page.input_value("#class-column") == "topic"
+        assert not page.is_checked("#labelled")
+        assert "bug" in page.inner_text("#class-names")
+        page.check("#typed")
+        page.click("text=Make the project")
+        page.wait_for_url("**/p/*/")
+        ann.ready()
+        assert page.locator("#classes .class").all_inner_texts() == ["1\nlarge", "2\nsmall"]
+        assert ann.errors == []
+
+
 def test_a_project_that_another_server_has_leads_there(server, browser):
     ROWS_AS_CSV = b"body\n" + b"\n".join(text.encode() for text, _ in tickets(20))
     (server.folder / "tickets.csv").write_bytes(ROWS_AS_CSV)

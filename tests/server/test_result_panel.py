@@ -1,5 +1,6 @@
 """The result from the page: files of every kind, made beside the labelling, cancelled, cleared away."""
 
+import asyncio
 import csv
 import re
 import subprocess
@@ -14,7 +15,6 @@ import openpyxl
 import pytest
 from browsing import Visitor, browser_of
 from readers import workbook_bytes
-from real_postgres import server as postgres_server
 from serving import CLASSES, Here, Server, eventually, tickets, write_tickets
 from test_page import violations
 
@@ -76,7 +76,7 @@ def made(person, **asked):
 
     def look():
         ended[:] = [person.http.get("api/result", params={"id": job["id"]}).raise_for_status().json()]
-        return ended[0]["state"] != "running"
+        return ended[0]["state"] not in result_jobs.UNFINISHED
 
     assert eventually(look, 120)
     return ended[0]
@@ -232,6 +232,10 @@ def test_a_result_by_requests_alone(labelled, own_temporary_folder):
     assert list(own_temporary_folder.iterdir()) == []
 
 
+def state_of(person, job):
+    return person.http.get("api/result", params={"id": job["id"]}).raise_for_status().json()["state"]
+
+
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
     """A project whose predictions take a while."""
@@ -249,15 +253,50 @@ def test_labelling_goes_on_while_a_file_is_made_and_cancelling_leaves_nothing(la
         again = ann.post("result", what="predictions", format="csv").raise_for_status().json()
         assert again["id"] == job["id"]
         ann.post("result", what="predictions", format="parquet").raise_for_status()
-        refused = ann.post("result", what="predictions", format="jsonl")
-        assert (refused.status_code, "cancel it" in refused.text) == (422, True)
+        third = ann.post("result", what="predictions", format="jsonl").raise_for_status().json()
+        assert third["state"] == "waiting"
+        assert "waits until another file is ready" in ann.panel("result")
         item = ann.next()[0]
         assert ann.answer(item["id"], "bug").status_code == 200
-        assert ann.http.get("api/result", params={"id": job["id"]}).json()["state"] == "running"
-        for waiting in large.engine.results.listed():
-            ann.post("result/cancel", id=waiting.id).raise_for_status()
+        assert state_of(ann, job) == "running"
+        assert state_of(ann, third) == "waiting"
+        ann.post("result/cancel", id=job["id"]).raise_for_status()
+        assert eventually(lambda: state_of(ann, third) != "waiting")  # it is its turn
+        for left in large.engine.results.listed():
+            ann.post("result/cancel", id=left.id).raise_for_status()
         assert large.engine.results.listed() == []
         assert list(own_temporary_folder.glob("bemps-results-*/[!.]*")) == []
+
+
+def test_a_file_that_waited_is_named_by_the_labels_it_holds(tmp_path, own_temporary_folder, monkeypatch):
+    labels, begun = [40], []
+    jobs = result_jobs.ResultJobs(str(tmp_path / "p.bemps"), lambda: labels[0])
+
+    async def run(job):
+        begun.append(job)
+        await asyncio.sleep(3600)
+
+    async def wait_for(number):
+        while len(begun) < number:
+            await asyncio.sleep(0.01)
+
+    async def look():
+        for kind in ("csv", "jsonl", "parquet"):
+            jobs.start(ResultWish("labels", kind), "p")
+        last = jobs.start(ResultWish("labels", "xlsx"), "p")
+        await wait_for(2)
+        assert [job.state for job in jobs.listed()] == ["waiting", "waiting", "running", "running"]
+        labels[0] = 55
+        for first in begun[:2]:
+            await jobs.cancel(first.id)
+        await wait_for(4)
+        assert (last.state, last.labels) == ("running", 55)
+        assert last.name.startswith("p-55-labels-")
+        await jobs.stop()
+
+    monkeypatch.setattr(jobs, "_run", run)
+    asyncio.run(look())
+    assert list(own_temporary_folder.iterdir()) == []
 
 
 def test_old_files_make_room_for_new_ones(labelled, monkeypatch):
@@ -326,6 +365,40 @@ def test_the_result_by_keyboard_in_the_browser(labelled, browser, tmp_path):
         assert ann.errors == []
 
 
+def test_a_file_is_downloaded_and_announced_although_a_look_failed(labelled, browser):
+    with Visitor(browser, labelled.base, "ann", accept_downloads=True) as ann:
+        looks = []
+
+        def fail_at_first(route):
+            looks.append(route)
+            return route.abort() if len(looks) <= 6 else route.continue_()
+
+        ann.page.route("**/api/result?id=*", fail_at_first)
+        ann.panel("result")
+        with ann.page.expect_download(timeout=PATIENCE) as waiting:
+            ann.page.locator("form[data-what=labels] button").click()
+            ann.sees("#banner", "The file is still waited for: the server cannot be reached.")
+        assert re.fullmatch(rf"tickets-40-labels-{WHEN}\.csv", waiting.value.suggested_filename)
+        ann.sees("#notice", "is ready")
+        ann.page.wait_for_selector("#banner", state="hidden")
+
+
+def test_a_file_that_is_gone_before_it_was_downloaded_is_said(labelled, browser):
+    with Visitor(browser, labelled.base, "ann") as ann, labelled.person("ben") as ben:
+
+        def remove_first(route):
+            ben.post("result/cancel", id=re.search("id=([^&]+)", route.request.url)[1]).raise_for_status()
+            route.continue_()
+
+        ann.page.route("**/api/result?id=*", remove_first)
+        ann.panel("result")
+        ann.page.locator("form[data-what=labels] button").click()
+        ann.page.wait_for_selector("#notice")
+        ann.page.wait_for_timeout(1500)
+        assert len([error for error in ann.errors if "Failed to load" in error]) == 1  # it is not looked for again
+        assert ann.page.is_hidden("#banner")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_result_panel_is_for_everyone(labelled, browser, scheme, width):
@@ -379,18 +452,17 @@ def test_below_a_root_path_the_file_is_found(folder, browser):
         assert ann.errors == []
 
 
-def test_a_project_in_postgresql(tmp_path):
-    with postgres_server() as database:
-        where = f"{database.url}&project=results"
-        with open_store(where, create=True) as store:
-            for name in CLASSES:
-                store.add_class(name, "test")
-            store.add_items(Item(f"i{row}", text) for row, (text, _) in enumerate(tickets(60)))
-            store.set_all({"kind": "text", "model": "tfidf", "title": "On a server"})
-            for row, (_, name) in enumerate(tickets(60)[:30]):
-                store.answer("ann", f"i{row}", "label", name)
-            assert project_name(store, "On a server") == "On_a_server"
-        for what, format, name in (("predictions", "csv", "all.csv"), ("report", None, "report.html")):
-            written = result_of(WriteResult(where, str(tmp_path), name, what, format), lambda message: None)
-            assert written == Written(name)
-        assert len(rows_of(tmp_path / "all.csv")) == 60
+def test_a_project_in_postgresql(tmp_path, postgres):
+    where = f"{postgres}&project=results"
+    with open_store(where, create=True) as store:
+        for name in CLASSES:
+            store.add_class(name, "test")
+        store.add_items(Item(f"i{row}", text) for row, (text, _) in enumerate(tickets(60)))
+        store.set_all({"kind": "text", "model": "tfidf", "title": "On a server"})
+        for row, (_, name) in enumerate(tickets(60)[:30]):
+            store.answer("ann", f"i{row}", "label", name)
+        assert project_name(store, "On a server") == "On_a_server"
+    for what, format, name in (("predictions", "csv", "all.csv"), ("report", None, "report.html")):
+        written = result_of(WriteResult(where, str(tmp_path), name, what, format), lambda message: None)
+        assert written == Written(name)
+    assert len(rows_of(tmp_path / "all.csv")) == 60

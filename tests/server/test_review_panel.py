@@ -98,6 +98,29 @@ def test_what_was_passed_over_is_listed(modelled, browser, kind, count):
         assert ann.page.locator("[data-review]").count() == count
 
 
+@pytest.mark.parametrize("kind", ["skipped", "unsure", "later"])
+def test_enter_is_not_offered_where_there_is_no_label_to_confirm(modelled, kind):
+    open_items = [name for name in modelled.store.ids() if name not in modelled.store.current()]
+    modelled.store.answer("dan", open_items[-1], "later")
+    with modelled.person("dan") as dan:
+        words = " ".join(dan.panel("review", kind=kind).split())
+        assert "Choose one; the key of a class labels it, and the next one comes." in words
+        assert "Enter" not in words
+        assert "confirms its label" in dan.panel("review", kind="doubts")
+
+
+def test_what_has_no_answer_stands_in_the_order_of_the_file(folder):
+    with Here(folder, audit=0.0) as server, server.person("ann") as ann:
+        for item in server.store.ids()[:40]:
+            server.store.answer("ann", item, LABEL, "bug")
+        first, answered = ann.panel("labelled", state="unanswered", offset=30), ann.panel("labelled", offset=30)
+        assert ">Previous<" in first
+        assert ">Next<" in first
+        assert not any(word in first for word in (">Newer<", ">Older<"))
+        assert ">Newer<" in answered
+        assert ">Older<" in ann.panel("labelled")
+
+
 def test_own_answers_are_ones_own(modelled):
     with modelled.person("ben") as ben:
         assert "Nothing to look at here" in ben.panel("review", kind="own")

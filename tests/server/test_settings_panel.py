@@ -2,7 +2,7 @@
 
 import pytest
 from browsing import Visitor, browser_of
-from serving import Here, eventually
+from serving import Here, eventually, tickets
 
 from bemps.errors import InputError
 from bemps.server.panels.settings_panel import FIELDS, changed_settings, settings_rows
@@ -68,6 +68,24 @@ def test_what_was_written_just_before_is_not_put_back(folder, monkeypatch):
         assert (settings.title, settings.suggest_requests_made) == ("Tickets of June", 7)
 
 
+def test_a_setting_that_somebody_else_changed_meanwhile_is_not_replaced_unseen(server, browser):
+    with Visitor(browser, server.base, "ann") as ann, server.person("ben") as ben:
+        first = {"title": server.store.read_settings().title}
+        ann.panel("settings")
+        ann.page.fill("#setting-title", "Mine")
+        ann.page.fill("#setting-audit_share", "30")
+        ben.post("settings", values={"title": "Theirs"}, seen=first).raise_for_status()
+        ann.page.click("#panel button.primary")
+        ann.sees("#panel .problem", "'Theirs'")
+        assert ann.page.input_value("#setting-title") == "Mine"
+        assert (server.store.read_settings().title, server.store.read_settings().audit_share) == ("Theirs", 0.1)
+        again = ben.post("settings", values={"title": "Theirs"}, seen=first)  # the same reply, lost and sent again
+        assert again.status_code == 200
+        ann.page.click("#panel button.primary")
+        ann.sees("#settings-saved", "Saved.")
+        assert (server.store.read_settings().title, server.store.read_settings().audit_share) == ("Mine", 0.3)
+
+
 def test_settings_are_changed_on_the_page_and_seen_on_other_pages(server, browser):
     with Visitor(browser, server.base, "ann") as ann, Visitor(browser, server.base, "bea") as bea:
         ann.panel("settings")
@@ -120,3 +138,28 @@ def test_settings_that_could_not_be_acted_on_are_tried_again(folder, monkeypatch
         assert eventually(lambda: ann.state()["settings_version"] == version + 1, 10)
         assert not failures
         assert "expected it; got not it" in caplog.text
+
+
+def test_fine_tuning_is_switched_off_and_on_while_people_label(folder):
+    with Here(folder, model="tfidf") as server, server.person() as ann:
+        status, truth = server.engine.model_status, dict(tickets())
+        for item in ann.next(12):
+            ann.answer(item["id"], truth[item["text"]]).raise_for_status()
+        assert eventually(lambda: status.ready and status.history)
+        first, orders, history = server.engine.background.pid, status.orders, status.history
+        for value in ("off", "auto"):
+            ann.post("settings", values={"adapt": value}).raise_for_status()
+            assert server.engine.settings.adapt == server.store.read_settings().adapt == value
+            assert eventually(lambda: status.alive)
+        assert server.engine.background.pid not in (None, first)
+        assert eventually(lambda: status.ready and status.orders > orders)  # asked anew, without another answer
+        assert status.state != "failed"
+        assert len(status.history["rounds"]) >= len(history["rounds"])
+        assert ann.next(1)
+
+
+def test_images_are_asked_nothing_about_texts():
+    names = {row.name for row, _ in settings_rows(ProjectSettings(kind="image"))}
+    assert "adapt" not in names
+    assert {"title", "audit_share"} <= names
+    assert "adapt" in {row.name for row, _ in settings_rows(ProjectSettings(kind="text"))}

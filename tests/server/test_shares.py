@@ -41,6 +41,7 @@ def everything(person):
     return asked
 
 
+@pytest.mark.usefixtures("either_store")
 def test_a_person_gets_their_share_and_what_is_for_everybody(folder):
     wishes = {"assign_by": "region", "assigned_to": {"north": ["Ann", "ben"], "south": ["cem"]}}
     with Here(folder, audit=0.2, **wishes) as server, server.person("ann") as ann, server.person("cem") as cem:
@@ -59,6 +60,7 @@ def test_a_person_gets_their_share_and_what_is_for_everybody(folder):
         assert ann.post("next", n=1).json()["left"] == 0
 
 
+@pytest.mark.usefixtures("either_store")
 def test_items_for_three_people_get_three_answers_and_people_of_their_share_come_first(folder):
     wishes = {"assign_by": "region", "assigned_to": {"north": ["ann"], "south": ["cem", "dan", "eve"]}}
     with Here(folder, audit=0.0, overlap=1.0, answers=3, **wishes) as server, ExitStack() as stack:
@@ -87,6 +89,7 @@ def test_items_for_three_people_get_three_answers_and_people_of_their_share_come
         assert "Everything is answered" in people["ann"].panel("end")
 
 
+@pytest.mark.usefixtures("either_store")
 def test_with_shares_people_do_not_take_each_others_queues(folder):
     wishes = {"assign_by": "region", "assigned_to": {"north": ["ann"], "south": ["cem"]}}
     with Here(folder, audit=0.0, **wishes) as server, server.person("ann") as ann, server.person("cem") as cem:

@@ -203,6 +203,24 @@ def test_columns_in_the_browser(folder, browser):
                 assert not ann.errors
 
 
+def test_on_a_phone_the_columns_leave_room_to_read_and_every_value_can_be_reached(folder, browser):
+    with (
+        Here(folder, show=[*SHOWN, "body"]) as server,
+        Visitor(browser, server.base, "ann", viewport={"width": 390, "height": 664}, has_touch=True) as ann,
+    ):
+        ann.sees("#columns", "2026-05-01")
+        ann.page.wait_for_function("() => document.querySelector('#columns img')?.naturalWidth > 0")
+        columns, content = (ann.page.locator(place).bounding_box() for place in ("#columns", "#content"))
+        assert columns["height"] < 64
+        assert content["height"] > 2 * columns["height"]
+        ann.page.focus("#columns")  # it moves by the arrow keys too
+        ann.page.evaluate("place => document.querySelector(place).scrollTo(1e6, 0)", "#columns")
+        last = ann.page.locator("#columns dd").last.bounding_box()
+        assert last["x"] + last["width"] <= 390
+        assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert not ann.errors
+
+
 def test_the_columns_are_chosen_on_the_page_for_everybody(folder, browser):
     with (
         Here(folder) as server,

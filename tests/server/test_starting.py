@@ -4,6 +4,7 @@ import csv
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from serving import CLASSES, write_tickets
@@ -351,6 +352,18 @@ def test_an_extra_is_installed_from_where_bemps_came_from(monkeypatch, tmp_path)
     for origin, command in origins.items():
         monkeypatch.setattr(errors, "distribution", lambda _, origin=origin: Distribution(origin))
         assert pip_install("text") == command
+
+
+def test_an_extra_is_installed_from_the_sources_where_bemps_is_not_installed(monkeypatch):
+    from importlib.metadata import PackageNotFoundError
+
+    from bemps import errors
+
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(errors, "distribution", missing)
+    assert pip_install("text") == f"pip install '{Path(errors.__file__).parents[2]}[text]'"
 
 
 def test_the_limit_of_an_earlier_release_is_not_taken_for_the_new_one(tmp_path):

@@ -51,6 +51,7 @@ def test_they_are_off_unless_asked_for(guessed):
         assert server.engine.settings.train_on_suggested is True
 
 
+@pytest.mark.usefixtures("either_store")
 def test_a_column_suggests_its_classes_and_never_on_audit_items(guessed):
     write_guesses(guessed, rows=tickets(100))
     with Here(guessed, suggest="guess", audit=0.3) as server, server.person() as ann:
@@ -65,6 +66,7 @@ def test_a_column_suggests_its_classes_and_never_on_audit_items(guessed):
             assert ann.post("suggestions", items=[item]).json() == {"suggestions": {}}
 
 
+@pytest.mark.usefixtures("either_store")
 def test_the_log_tells_accepted_from_typed_and_undo_keeps_it(guessed):
     with Here(guessed, suggest="guess", audit=0.0) as server, server.person() as ann:
         first, second = ann.next(2)
@@ -79,6 +81,7 @@ def test_the_log_tells_accepted_from_typed_and_undo_keeps_it(guessed):
         assert methods() == {first["id"]: "suggested"}
 
 
+@pytest.mark.usefixtures("either_store")
 def test_an_accepted_suggestion_on_an_audit_item_is_refused(guessed):
     with Here(guessed, suggest="guess", audit=0.5) as server, server.person() as ann:
         item = next(iter(server.store.audit()))
@@ -160,11 +163,12 @@ def test_wishes_that_cannot_work_are_refused_and_leave_nothing(guessed, wishes, 
     assert not (guessed / "x.bemps").exists()
 
 
+@pytest.mark.usefixtures("either_store")
 def test_exports_and_the_report_say_which_labels_were_accepted(guessed):
     with Here(guessed, suggest="guess", audit=0.0) as server, server.person() as ann:
         answer_all(ann, 3, method="suggested")
         answer_all(ann, 2)
-    with open_project(guessed / "tickets.bemps") as project:
+    with open_project(Here.place(guessed)) as project:
         export_labels(project.store, guessed / "labels.csv")
         with (guessed / "labels.csv").open(encoding="utf-8") as file:
             assert sorted(row["method"] for row in csv.DictReader(file)) == ["", "", *["suggested"] * 3]
@@ -175,6 +179,22 @@ def test_exports_and_the_report_say_which_labels_were_accepted(guessed):
         assert "3 were suggested, and accepted by a person." in (guessed / "report.html").read_text()
 
 
+def test_accepted_suggestions_of_everybody_are_told_from_those_that_hold(guessed):
+    """Two of three accepted labels were outvoted: the file has three rows with the method, the panels counted one."""
+    with Here(guessed, suggest="guess", audit=0.0) as server, server.person() as ann, server.person("ben") as ben:
+        shown = answer_all(ann, 3, method="suggested")
+        for item in shown[:2]:
+            ben.answer(item["id"], TRUTH[item["text"]]).raise_for_status()
+        accepted = sum(answer.method == "suggested" for answer in server.store.current().values())
+        assert accepted < 3
+        for panel in ("progress", "team"):
+            assert "people accepted 3 in all" in " ".join(ann.panel(panel).split())
+    with open_project(Here.place(guessed)) as project:
+        project.export(guessed / "report.html", what="report")
+        assert "people accepted 3 in all" in (guessed / "report.html").read_text()
+
+
+@pytest.mark.usefixtures("either_store")
 def test_the_model_can_leave_accepted_suggestions_out(guessed):
     with Here(guessed, suggest="guess", audit=0.0) as server, server.person() as ann:
         accepted = {item["id"] for item in answer_all(ann, 6, method="suggested")}
@@ -183,7 +203,7 @@ def test_the_model_can_leave_accepted_suggestions_out(guessed):
         assert server.engine.settings.train_on_suggested is False
         words = " ".join(ann.panel("progress").split())
         assert "; the model learns from 6, 6 accepted suggestions are left aside" in words
-    with open_project(guessed / "tickets.bemps") as project:
+    with open_project(Here.place(guessed)) as project:
         project.store.set("no_model", False)
         project.store.set("model", "tfidf")
         learner = project.learner()
@@ -218,6 +238,7 @@ def asked(folder, chat, **wishes):
     return server
 
 
+@pytest.mark.usefixtures("either_store")
 def test_an_address_suggests_in_batches_and_every_item_is_sent_once(guessed):
     with Chat(labelled(lambda text: TRUTH[text])) as chat:
         with asked(guessed, chat, audit=0.0) as server, server.person() as ann:
@@ -278,6 +299,7 @@ def said_of(person):
     return " ".join(unescape(re.sub("<[^>]*>", "", panel)).split())
 
 
+@pytest.mark.usefixtures("either_store")
 def test_a_text_that_fits_no_class_has_no_suggestion_and_is_sent_once(guessed):
     with Chat(labelled(lambda text: None)) as chat:
         with asked(guessed, chat) as server, server.person() as ann:
@@ -433,6 +455,7 @@ def test_models_that_take_no_temperature_are_asked_without(guessed):
         assert sum("temperature" in body for body in chat.requests) == 1
 
 
+@pytest.mark.usefixtures("either_store")
 def test_the_number_of_requests_is_bounded_also_over_restarts(guessed):
     with Chat(labelled(lambda text: TRUTH[text])) as chat:
         for _ in range(2):
@@ -442,6 +465,7 @@ def test_the_number_of_requests_is_bounded_also_over_restarts(guessed):
         assert len(chat.requests) == 1
 
 
+@pytest.mark.usefixtures("either_store")
 def test_the_address_is_measured_on_audit_items_like_an_annotator(guessed):
     """It is wrong on every third audit item, and says nothing for one in four of the others."""
     rows = [text for text, _ in tickets(120)]
@@ -470,6 +494,7 @@ def test_the_address_is_measured_on_audit_items_like_an_annotator(guessed):
         assert not {"llama3", chat.address} & set(server.store.annotators())
 
 
+@pytest.mark.usefixtures("either_store")
 def test_a_renamed_class_is_asked_again_under_its_new_name(guessed):
     with Chat(labelled(lambda text: TRUTH[text])) as chat, asked(guessed, chat) as server, server.person() as ann:
         ann.next(5)
@@ -532,6 +557,7 @@ def test_the_command_says_what_is_sent_where_and_brings_the_key(guessed):
         assert b"secret" not in (guessed / "tickets.bemps").read_bytes()
 
 
+@pytest.mark.usefixtures("either_store")
 def test_descriptions_are_sent_and_hidden_classes_are_not(guessed):
     with Chat(labelled(lambda text: TRUTH[text])) as chat, asked(guessed, chat) as server, server.person() as ann:
         server.store.change_class("bug", "ann", description="it breaks")

@@ -3,12 +3,16 @@
 import pytest
 
 from bemps.learner.forecast_calibration import ACCURACY, improvement
+from bemps.learner.stopping import LabellingProgress, RiseBelow, advice
+from bemps.server.model.measures import STABLE, STOP_BELOW
+from bemps.server.panels.progress_panel import advice_of
 from bemps.server.panels.summary import right_words, summary_words
 from bemps.server.review.goals import next_goal
 
 ACCURATE = {"accuracy": {"value": 0.8, "low": 0.68, "high": 0.89}, "size": 30, "needed": 20, "drawn": 40}
 GO_ON = {"stop": False, "rises": True}
-STOP = {"stop": True, "rises": False}
+LITTLE = {"stop": True, "rises": False, "little": True}
+STEADY = {"stop": True, "rises": True, "little": False}
 
 
 def last(audit=ACCURATE, advice=GO_ON, goal=None):
@@ -26,7 +30,14 @@ def test_how_often_it_is_right_is_no_finer_than_it_is_known():
     [
         ({}, ""),
         ({"ready": False}, ""),
-        (last(advice=STOP), "Right about 8 times in 10 (6 to 9). The last 60 labels changed little. You may stop."),
+        (
+            last(advice=LITTLE),
+            "Right about 8 times in 10 (6 to 9). More labels are expected to help little. You may stop.",
+        ),
+        (
+            last(advice=STEADY),
+            "Right about 8 times in 10 (6 to 9). The predictions hardly change any more. You may stop.",
+        ),
         (last(), "Right about 8 times in 10 (6 to 9). More labels help."),
         (last(advice={"stop": False, "rises": None}), "Right about 8 times in 10 (6 to 9)."),
         (
@@ -36,12 +47,30 @@ def test_how_often_it_is_right_is_no_finer_than_it_is_known():
         (last({"size": 7, "needed": 20, "drawn": 12}, {"stop": False, "rises": None}), ""),
         (last() | {"waiting": 3}, "Right about 8 times in 10 (6 to 9). More labels help."),
         (last() | {"waiting": 0}, "Right about 8 times in 10 (6 to 9)."),
-        (last(advice=STOP) | {"waiting": 0}, "Right about 8 times in 10 (6 to 9)."),
+        (last(advice=LITTLE) | {"waiting": 0}, "Right about 8 times in 10 (6 to 9)."),
         (last(goal=[0.9, 120]), "Right about 8 times in 10 (6 to 9). About 120 more labels for 9 in 10."),
     ],
 )
 def test_the_sentence(message, words):
     assert summary_words(message) == words
+
+
+@pytest.mark.parametrize(
+    ("labels", "changed", "words"),
+    [
+        (1000, 0.1, "More labels are expected to help little. You may stop."),  # each round changed a tenth
+        (100, 0.01, "The predictions hardly change any more. You may stop."),  # and yet labels help
+    ],
+)
+def test_the_reason_to_stop_is_the_one_that_holds_in_the_header_as_under_progress(labels, changed, words):
+    rise = improvement(ACCURACY, labels, 6, 100, changed=changed).mean
+    rules = [RiseBelow(STOP_BELOW), STABLE]
+    judged = advice(rules, LabellingProgress(labels, None, (1 - changed,) * STABLE.rounds, rise))
+    message = last(advice=vars(judged) | {"rises": rise >= STOP_BELOW, "little": rise < STOP_BELOW}) | {"waiting": 9}
+    message["forecast"] |= {"mean": rise, "low": 0.0, "high": 0.02, "size": 100}
+    assert summary_words(message).endswith(words)
+    reason = words.removesuffix(" You may stop.")
+    assert advice_of(message)["verdict"] == f"You may stop: {reason[0].lower()}{reason[1:]}"
 
 
 def test_how_long_it_takes_is_told_at_the_speed_of_those_who_label():

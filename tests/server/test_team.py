@@ -4,16 +4,14 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from real_postgres import server as postgres_server
 from serving import CLASSES, Server, eventually
 
 from bemps.store import open_store
 
 
-@pytest.fixture(scope="module")
-def address():
-    with postgres_server() as running:
-        yield f"{running.url}&project=p{uuid.uuid4().hex}"
+@pytest.fixture
+def address(postgres):
+    return f"{postgres}&project=p{uuid.uuid4().hex}"
 
 
 def test_two_servers_on_one_project_share_it_safely(folder, address):
@@ -49,7 +47,6 @@ def test_two_servers_on_one_project_share_it_safely(folder, address):
 
 def test_settings_of_one_server_reach_the_other_within_seconds(folder, address):
     (folder / "other").mkdir()
-    address = address.replace("project=p", "project=s")
     with (
         Server(folder, "--store", address, "--audit", "0") as one,
         Server(folder / "other", "--store", address, data=None, classes=None) as two,

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
-from readers import image_bytes, workbook_bytes
+from readers import image_bytes, parquet_bytes, workbook_bytes
 from serving import ProjectsHere, eventually, tickets
 from typer.testing import CliRunner
 
@@ -124,6 +124,7 @@ FILES = {
     "t.tsv": "\n".join("\t".join(map(str, row)) for row in ROWS).encode(),
     "t.xlsx": workbook_bytes(ROWS),
     "t.json": json.dumps([dict(zip(ROWS[0], row, strict=True)) for row in ROWS[1:]]).encode(),
+    "t.parquet": parquet_bytes([dict(zip(ROWS[0], row, strict=True)) for row in ROWS[1:]]),
     "t.jsonl": "\n".join(json.dumps(dict(zip(ROWS[0], row, strict=True))) for row in ROWS[1:]).encode(),
 }
 

@@ -5,15 +5,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from filling import fill
-from real_postgres import server
 
 from bemps.store import Store, open_store
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    with server() as running:
-        yield running.url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -3,7 +3,7 @@
 import pytest
 
 from bemps import InputError
-from bemps.store import Example, NewClass
+from bemps.store import Example, NewAnswer, NewClass
 
 
 def names(store):
@@ -141,6 +141,35 @@ def test_an_answer_on_its_way_while_its_class_is_merged_is_kept_and_counts(store
     assert store.redo("ann").label == "wish"
     store.split_class("bug", "lead")
     assert labels(store) == {"t1": "bug", "t2": "bug"}
+
+
+def test_an_answer_on_its_way_while_its_class_is_renamed_has_the_present_name(store):
+    said = {"kind": "label", "label": "bug", "class_id": 0}
+    first = store.record([NewAnswer("ann", "t1", **said, request="request-1")])
+    store.rename_class("bug", 'Lob, "gut"', "lead")
+    assert store.record([NewAnswer("ann", "t1", **said, request="request-1")]) == first  # sent again
+    store.add_class("bug", "lead")  # the old name means another class now
+    (second,) = store.record([NewAnswer("ann", "t2", **said, request="request-2")])
+    assert (second.label, second.class_id) == ('Lob, "gut"', 0)
+    listed = store.label_list("ann", ["t3", "t4"], "bug", class_id=0, request="request-3")
+    assert {event.label for event in listed.events} == {'Lob, "gut"'}
+    store.rename_class('Lob, "gut"', "praise", "lead")
+    assert store.label_list("ann", ["t3", "t4"], "bug", class_id=0, request="request-3") == listed
+    assert labels(store) == dict.fromkeys(("t1", "t2", "t3", "t4"), "praise")
+    store.answer("ann", "t1", "label", "bug")
+    assert labels(store)["t1"] == "bug"
+
+
+def test_an_answer_of_a_deleted_class_is_refused_also_where_another_has_its_name(store):
+    store.delete_class("bug", "lead")
+    store.add_class("bug", "lead")
+    with pytest.raises(InputError, match="'bug', which was deleted"):
+        store.record([NewAnswer("ann", "t1", "label", "bug", class_id=0)])
+    with pytest.raises(InputError, match="which was deleted"):
+        store.label_list("ann", ["t1"], "bug", class_id=0, request="request-1")
+    with pytest.raises(InputError, match="class"):
+        store.record([NewAnswer("ann", "t1", "label", "bug", class_id=9)])
+    assert labels(store) == {}
 
 
 def test_merges_in_a_row_and_majorities(store):

@@ -121,6 +121,7 @@ def select(
     points = _estimation(members, estimation)
     w = None
     if members is not None:
+        checks.refuse_one_class(members)
         w, (members, *rest) = checks.weighted_members(weights, members, *([] if points is None else [points]))
         points = rest[0] if rest else None
     vectors = {"features": features, "embeddings": embeddings, "surprisal": surprisal}

@@ -249,6 +249,9 @@ def check_options(strategy: str | Strategy, options: Mapping[str, object]) -> No
         if entry.option_name(name) not in known:
             raise unknown_name(f"option of {strategy}", name, known)
         default = known[entry.option_name(name)]
+        if isinstance(default, bool) and not isinstance(value, bool | np.bool):
+            fix = f"Its default is {str(default).lower()}."
+            raise InputError(f"option {name} of {strategy}", expected="true or false", got=repr(value), fix=fix)
         number = isinstance(default, int | float) and not isinstance(default, bool)
         if number and (isinstance(value, bool) or not isinstance(value, int | float | np.number)):
             fix = f"Its default is {default}."

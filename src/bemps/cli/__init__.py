@@ -28,6 +28,14 @@ class _Commands(TyperGroup):
             args = [projects.__name__, *args]
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Say that it stopped, also where a command had not yet begun its work."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("Stopped.", err=True)
+            raise typer.Exit(130) from None
+
 
 app = typer.Typer(
     name="bemps",

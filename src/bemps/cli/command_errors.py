@@ -47,6 +47,9 @@ def print_errors(command: Callable[..., None] | None = None) -> Iterator[None]:
         )
         _print(refusal)
         raise typer.Exit(2) from error
+    except KeyboardInterrupt:
+        Console(stderr=True).print("Stopped. No file is half written.")
+        raise typer.Exit(130) from None
     finally:
         COMMAND_OPTIONS.reset(before)
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from bemps._utils.archives import is_archive
 from bemps.cli.command_errors import print_errors
 from bemps.cli.options.shared_arguments import Force
-from bemps.cli.terminal_progress import print_broken, shown
+from bemps.cli.terminal_progress import print_broken, reported, shown
 from bemps.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from bemps.project import Project
     from bemps.project.exporting import Output
     from bemps.store import Item
+
+
+LEARNS_FIRST = "Its encoder learns from them first, which takes some minutes"
 
 
 def predict(
@@ -179,12 +182,13 @@ def _by_project(
     from bemps.project import Project
     from bemps.project.empty_rows import rows_of_project
     from bemps.project.exporting import project_files, write_predictions
+    from bemps.project.project_models import model_version
     from bemps.store import open_store
 
     with Project(open_store(model)) as project, shown(console, project):
         output = output_beside(project_files(project.store))
         model_choice = project.model()
-        description = export_info(project.store, model=f"bemps {model_choice.name}")
+        description = export_info(project.store, model=model_version(project.store, audit))
         rows = None if new is None else new.read(console, output)
         if rows is not None:
             rows.check_kind(project.store.read_settings().kind)
@@ -192,9 +196,7 @@ def _by_project(
         console.print(f"Model: {model_choice.words}", highlight=False, markup=False)
         console.print(_learnt_from(project, audit), highlight=False, markup=False)
         if project.is_fine_tuned(audit):
-            words = (
-                "Its encoder learns from them first, which takes some minutes (bemps label --adapt off leaves that out)"
-            )
+            words = f"{LEARNS_FIRST} (bemps label --adapt off, or Settings on the page, leaves that out)"
             console.print(words, highlight=False, markup=False)
         if rows is not None and rows.kind == "image":
             _write_images(console, project.current_learner(audit), rows, description, output)
@@ -240,17 +242,24 @@ def _refuse_audit(audit: bool) -> None:
 
 
 def _by_saved(console: Console, model: str, new: NewItems | None, output: "Output") -> None:
-    from bemps.formats.entries import ExportInfo, content_key, predicted_items
     from bemps.learner import ActiveLearner
-    from bemps.project.exporting import write_predictions
-    from bemps.project.portable_model import image_encoder
     from bemps.project.project_models import cache_folder
 
     if new is None:
         fix = f"For example: bemps predict {model} new.csv --text body"
         raise InputError("file", expected="a file or folder with new items", got="none", fix=fix)
     rows = new.read(console, output)
-    learner = ActiveLearner.load(model, cache=cache_folder(None))
+    with reported(console) as progress:
+        learner = ActiveLearner.load(model, cache=cache_folder(None), progress=progress)
+        _write_saved(console, learner, model, rows, output)
+
+
+def _write_saved(console: Console, learner: "ActiveLearner", model: str, rows: NewRows, output: "Output") -> None:
+    from bemps.formats.entries import ExportInfo, content_key, predicted_items
+    from bemps.learner.saving.saved_learner import learns_for_minutes
+    from bemps.project.exporting import write_predictions
+    from bemps.project.portable_model import image_encoder
+
     kind = "text" if image_encoder(learner) is None else "image"
     rows.check_kind(kind)
     name = Path(model).stem if is_archive(Path(model)) else Path(model).name
@@ -259,6 +268,9 @@ def _by_saved(console: Console, model: str, new: NewItems | None, output: "Outpu
         _write_images(console, learner, rows, description, output)
         return
     labels = learner.labels
+    console.print(f"The model learns from {len(labels):,} labels, which it holds without weights", highlight=False)
+    if learns_for_minutes(learner):
+        console.print(f"{LEARNS_FIRST}, at each run of this command", highlight=False)
     human = {
         content_key(str(content)): labels[id]
         for id, content in zip(learner.pool.ids, learner.items, strict=True)

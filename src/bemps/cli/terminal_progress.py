@@ -5,7 +5,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress as Bar
+
+from bemps.types import Progress
 
 if TYPE_CHECKING:
     from bemps.project import Project
@@ -14,9 +16,32 @@ if TYPE_CHECKING:
 @contextmanager
 def shown(console: Console, project: "Project") -> Iterator[None]:
     """Show the progress while vectors of a project are computed."""
-    with console.status("reading") as status:
-        project.progress = lambda task, done, total: status.update(f"{task}: {done:,} of {total:,}")
+    with reported(console) as progress:
+        project.progress = progress
         yield
+
+
+@contextmanager
+def reported(console: Console) -> Iterator[Progress]:
+    """Show progress: in one line on a terminal, elsewhere as a line for each tenth of a task."""
+    if not console.is_terminal:
+        yield _Tenths(console)
+        return
+    with console.status("reading") as status:
+        yield lambda task, done, total: status.update(f"{task}: {done:,} of {total:,}")
+
+
+class _Tenths:
+    """Prints a line where a task begins and at each further tenth of it, so that a log shows that work goes on."""
+
+    def __init__(self, console: Console) -> None:
+        self._console, self._last = console, ("", 0)
+
+    def __call__(self, task: str, done: int, total: int) -> None:
+        tenth = 10 * done // max(total, 1)
+        if (task, tenth) != self._last:
+            self._last = task, tenth
+            self._console.print(f"{task}: {10 * tenth} %", highlight=False, markup=False)
 
 
 def print_broken(console: Console, broken: Iterable[str]) -> None:
@@ -31,7 +56,7 @@ def print_broken(console: Console, broken: Iterable[str]) -> None:
 class ShownProgress:
     """A `Watcher` on the terminal: one bar, and the notes above it."""
 
-    def __init__(self, bar: Progress) -> None:
+    def __init__(self, bar: Bar) -> None:
         self._bar = bar
         self._task = bar.add_task("starting", total=None)
 

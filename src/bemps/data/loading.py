@@ -133,7 +133,7 @@ def _contents(
 ) -> tuple[dict[str, Contents], str]:
     if name == "digits":
         return _digits(), "scikit-learn"
-    root = data_dir if data_dir is not None else os.environ.get(VARIABLE)
+    root = data_dir if data_dir is not None else os.environ.get(VARIABLE) or None
     for folder in _folders(name, entry, root):
         for layout in entry.layouts:
             parts = layout.existing_files(folder)

@@ -109,7 +109,7 @@ def _learner(cell: Cell, setting: CellSetting, cell_data: CellData) -> ActiveLea
     options = dict(cell.options)
     size = {ESTIMATION: options.pop(ESTIMATION)} if ESTIMATION in options and "estimation" in strategy.needs else {}
     mine = entry.options.keys() - {"encoder"}
-    own: dict[str, Any] = view_options(setting.form, entry)
+    own: dict[str, Any] = view_options(setting.form, entry, options)
     own |= {name: value for name, value in options.items() if name in mine}
     validation_rows = (
         _validation_rows(cell, setting, cell_data) if own.get("validation") == "fixed" else np.array([], dtype=np.int64)

@@ -17,7 +17,7 @@ Value = str | int | float | bool
 COLUMNS = ("text", "image", "label", "id", "test", "holdout", "delimiter", "encoding")
 # in config.json: the lists of a grid, and what its datasets and models bring with them
 LISTS = tuple(f"config.{name}" for name in ("datasets", "models", "strategies", "batch_sizes", "seeds", "axes."))
-ADDED = ("data.", "versions.")
+ADDED = ("data.", "versions.", "encoders.")
 KNOWN = (
     *("dataset", "model", "strategies", "batch_size", "seeds", "budget", "initial", "max_pool", "max_test"),
     "axes",

@@ -56,7 +56,7 @@ def train_full(full: FullDataModel, out: Path) -> list[str]:
         folder = run_data.folder_of(out, full.dataset)
         cell_data = run_data.load(folder, full.form)
         entry = grid_model(full.model)
-        options: dict[str, Any] = view_options(full.form, entry)
+        options: dict[str, Any] = view_options(full.form, entry, dict(full.options))
         options |= {name: value for name, value in full.options if name != "encoder"} | dict(entry.full)
         classifier = entry.make(cell_data.items, run_data.cache_of(folder), **options)
         seed = Cell(full.dataset, full.model, "all labels", 0, 0).learner_seed

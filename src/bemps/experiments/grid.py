@@ -2,18 +2,22 @@
 
 import hashlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from bemps import checks
 from bemps._utils.files import slug
+from bemps.acquisition.option_trial import try_options
 from bemps.errors import InputError, unknown_name
 from bemps.experiments import plugins
 from bemps.experiments.config import Config, Value
 from bemps.experiments.journal import canonical
 from bemps.models.model_registry import grid_model
+from bemps.models.option_values import check_options as check_model_options
 
 KEY = ("dataset", "model", "strategy", "batch_size", "seed")
+ENCODER = "encoder"  # checked with the kind of the items (`pool_encoding`)
 ESTIMATION = "estimation_size"  # the learner's, which fixes the estimation pool of a run; else the strategy's own
 
 
@@ -76,6 +80,7 @@ def cells(config: Config) -> list[Cell]:
     """List every cell once, in the order of the key. An axis does not multiply cells to which it does not apply."""
     _refuse_unknown(config)
     unique = dict.fromkeys(_product(config))
+    _refuse_values(config, unique)
     return sorted(unique, key=lambda cell: sort_key(cell.key, tuple(config.axes)))
 
 
@@ -139,3 +144,20 @@ def _refuse_unknown(config: Config) -> None:
                 got=", ".join([*config.models, *config.strategies]),
                 fix="Remove it.",
             )
+
+
+def _refuse_values(config: Config, unique: Iterable[Cell]) -> None:
+    """Each set of options that a model or a strategy of the grid gets is checked once."""
+    for name, options in dict.fromkeys((cell.model, cell.options) for cell in unique):
+        known = grid_model(name).options
+        own = {axis: value for axis, value in options if axis in known and axis != ENCODER}
+        check_model_options(name, own, known)
+    for name, options in dict.fromkeys((cell.strategy, cell.options) for cell in unique):
+        entry = plugins.strategy_entry(name, config.plugin)
+        size = dict(options).get(ESTIMATION)
+        if size is not None:
+            checks.integer(size, f"option {ESTIMATION} of {name}", 1)
+        own = {axis: value for axis, value in options if entry.option_name(axis) in entry.options}
+        strategy = plugins.strategy(name, config.plugin)
+        if own and isinstance(strategy, str):  # those of a plugin are its own affair
+            try_options(strategy, own)

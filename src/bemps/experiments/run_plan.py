@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,12 @@ class RunPlan:
     fulls: list[FullDataModel]
 
     @property
-    def forms(self) -> set[tuple[str, str]]:
-        """Each dataset with a form that a model learns from."""
-        return {(cell.dataset, setting.form) for cell, setting in self.work.items()}
+    def forms(self) -> dict[tuple[str, str], str | None]:
+        """Each dataset with a form that a model learns from, and the encoder where it is not one of the table."""
+        return {
+            (cell.dataset, setting.form): pool_encoding.own_encoder(setting.form, dict(cell.options))
+            for cell, setting in self.work.items()
+        }
 
     @property
     def rounds(self) -> int:
@@ -57,12 +61,13 @@ class RunPlan:
     def described(self) -> dict[str, Any]:
         """config.json: everything on which the results depend."""
         config = self.config
+        own = {name: form for (_, form), name in self.forms.items() if name is not None}
         return {
             "config": config.described(),
             "data": {name: _facts(config, dataset) for name, dataset in self.datasets.items()},
             "plugin": None if config.plugin is None else plugins.fingerprint(config.plugin),
             "versions": versions(torch=any(grid_model(name).reads != "plain" for name in config.models)),
-        }
+        } | ({"encoders": own} if own else {})
 
 
 def plan_run(config: Config, grid: list[Cell], folder: Path, data_dir: str | None, watcher: Watcher) -> RunPlan:
@@ -160,10 +165,11 @@ def _facts(config: Config, dataset: Dataset) -> dict[str, Any]:
 
 def _work(config: Config, grid: list[Cell], datasets: Mapping[str, Dataset], out: Path) -> dict[Cell, CellSetting]:
     """The cells in order, each with what it needs."""
+    form_of = cache(lambda model, kind, options: pool_encoding.form_of(grid_model(model), dict(options), kind))
     work = {}
     for cell in grid:
         dataset = datasets[cell.dataset]
-        form = pool_encoding.form_of(grid_model(cell.model), dict(cell.options), dataset.kind)
+        form = form_of(cell.model, dataset.kind, tuple(pair for pair in cell.options if pair[0] == "encoder"))
         work[cell] = CellSetting(out, form, config.budget, _initial(config, dataset), config.plugin)
     return work
 

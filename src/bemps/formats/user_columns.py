@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,11 @@ from bemps.store.project_settings import ProjectSettings
 TEXT, WHOLE, NUMBER, TRUTH, ANY = "text", "int64", "float64", "bool", "any"
 TIME, LABEL = "time", "label"  # the types of two columns of ours
 FIGURES = "figures"  # texts, each of which a spreadsheet would write for a number
+DATES = "dates"  # texts, each of which a spreadsheet would write for a date or a time of a day
+AS_TEXTS = frozenset({TEXT, FIGURES, DATES})
+FIRST_DAY = datetime(1900, 3, 1)  # spreadsheets disagree about the days before
 FIGURE = re.compile(r"0|-?[1-9]\d{0,14}|-?\d+\.\d+")
-WIDER = {frozenset({WHOLE, NUMBER}): NUMBER, frozenset({TEXT, FIGURES}): TEXT}
+DATE = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?")
 PREFIX = "bemps_"
 PREDICTED = ("probability", "human", "answered", "final")  # what only predictions have
 OURS = ("id", "text", "image", "label", "annotator", "time", "kind", "note", "method")  # what an import knows as ours
@@ -31,7 +35,8 @@ class Column:
     name : str
         The name of the column.
     type : str
-        One of text, figures (texts that are numbers), int64, float64, bool, any (JSON), time and label.
+        One of text, figures (texts that are numbers), dates (texts that are dates), int64, float64, bool, any (JSON),
+        time and label.
     same : str
         The part of an item that its values are: id, content, or neither ("").
     """
@@ -72,7 +77,10 @@ def _type(values: Sequence[Any]) -> str:
     """The narrowest type that holds all values."""
     kinds = {_kind(as_json(value)) for value in values} - {type(None)}
     if kinds <= {str}:
-        return FIGURES if any(values) and all(map(is_figure, filter(None, values))) else TEXT
+        texts = [value for value in values if value]
+        return (
+            FIGURES if texts and all(map(is_figure, texts)) else DATES if texts and all(map(as_date, texts)) else TEXT
+        )
     for type_, members in ((TRUTH, {bool}), (WHOLE, {int}), (NUMBER, {int, float})):
         if kinds <= members:
             return type_
@@ -82,6 +90,18 @@ def _type(values: Sequence[Any]) -> str:
 def is_figure(value: object) -> bool:
     """Whether a value is a text that comes back when a spreadsheet reads it as a number: not `007`, nor `1.50`."""
     return isinstance(value, str) and FIGURE.fullmatch(value) is not None and f"{float(value):.15g}" == value
+
+
+def as_date(value: object) -> datetime | None:
+    """Return the date of a text that comes back when a spreadsheet reads it as a date; None for other values."""
+    if not isinstance(value, str) or DATE.fullmatch(value) is None:
+        return None
+    try:
+        date = datetime.fromisoformat(value)
+    except ValueError:  # such as 2026-02-30
+        return None
+    is_same = date.time() != time.min or len(value) == len("2026-01-31")  # a day at midnight is read without its time
+    return date if is_same and date >= FIRST_DAY else None
 
 
 def _kind(value: object) -> type:
@@ -98,7 +118,8 @@ def merged_columns(before: Iterable[Column], new: Iterable[Column]) -> list[Colu
 
 def _wider(first: Column, other: Column) -> Column:
     types = {first.type, other.type}
-    wide = first.type if len(types) == 1 else WIDER.get(frozenset(types), ANY)
+    numbers = NUMBER if types == {WHOLE, NUMBER} else ANY
+    wide = first.type if len(types) == 1 else TEXT if types <= AS_TEXTS else numbers
     return replace(first, type=wide, same=first.same if first.same == other.same else "")
 
 

@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from bemps.errors import InputError
 from bemps.formats.csv_format import answers_in_records, is_formula
 from bemps.formats.entries import ImportedAnswer
 from bemps.formats.export_tables import ExportTable, RowFormat
-from bemps.formats.user_columns import FIGURES, answer_columns, is_figure
+from bemps.formats.user_columns import DATES, FIGURES, answer_columns, as_date, is_figure
 
 MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 1_048_576, 16_384, 32_767  # as much as Excel opens
 MOST_BYTES = 2**31 - 1  # of the sheet; zip files beyond need a form that Excel does not open
@@ -47,12 +47,16 @@ PARTS = {
     "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}/relationships">'
     f'<Relationship Id="rId1" Type="{LINKS}/worksheet" Target="worksheets/sheet1.xml"/>'
     f'<Relationship Id="rId2" Type="{LINKS}/styles" Target="styles.xml"/></Relationships>',
-    STYLES: f'<styleSheet xmlns="{MAIN}"><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>'
+    STYLES: f'<styleSheet xmlns="{MAIN}"><numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/>'
+    '<numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd hh:mm:ss"/></numFmts>'
+    '<fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>'
     '<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill>'
     '</fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>'
     '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>'
-    '<cellXfs count="2"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>'
-    '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1"/></cellXfs>'
+    '<cellXfs count="4"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>'
+    '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1"/>'
+    '<xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>'
+    '<xf numFmtId="165" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs>'
     '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>',
 }
 DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -61,6 +65,8 @@ TOP = (
     '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>'
 )
 BOTTOM = "</sheetData></worksheet>"
+FIRST_DATE = datetime(1899, 12, 30)  # day 0 of a workbook
+DAY, SECOND = ' s="2"', ' s="3"'  # the styles of dates without and with a time
 NEVER_CALCULATED = ' s="1"'  # the style with `quotePrefix`: the text stays one when somebody edits its cell
 
 
@@ -76,7 +82,7 @@ def write_workbook(table: ExportTable, path: Path) -> None:
 
 
 def _write_rows(table: ExportTable, write: Callable[[bytes], int]) -> None:
-    columns = [(_letters(position), column.type == FIGURES) for position, column in enumerate(table.columns, start=1)]
+    columns = [(_letters(position), column.type) for position, column in enumerate(table.columns, start=1)]
     size = write(TOP.encode())
     for number, row in enumerate(chain([table.names], table.rows), start=1):
         if number > MOST_ROWS:
@@ -97,23 +103,33 @@ def _letters(position: int) -> str:
     return (_letters(before) if before else "") + chr(ord("A") + last)
 
 
-def _row(number: int, columns: Sequence[tuple[str, bool]], values: Sequence[Any]) -> str:
-    """A row; the flag of a column says that its texts are numbers."""
+def _row(number: int, columns: Sequence[tuple[str, str]], values: Sequence[Any]) -> str:
+    """A row. The type of a column says which of its texts are numbers or dates."""
     cells = (
-        _cell(f"{letters}{number}", float(value) if figures and is_figure(value) else value)
-        for (letters, figures), value in zip(columns, values, strict=True)
+        _cell(f"{letters}{number}", _typed(value, type_))
+        for (letters, type_), value in zip(columns, values, strict=True)
     )
     return f'<row r="{number}">{"".join(cells)}</row>'
 
 
+def _typed(value: Any, type_: str) -> Any:
+    """A text as the number or the date that a user's workbook had there."""
+    if type_ == FIGURES and is_figure(value):
+        return float(value)
+    return (as_date(value) or value) if type_ == DATES else value
+
+
 def _cell(name: str, value: Any) -> str:
-    """A number as number, if the cell keeps all of its digits; anything else as text."""
+    """A number as number, if the cell keeps all of its digits; a date as date; anything else as text."""
     if value is None or value == "":
         return ""
     if isinstance(value, bool):
         return f'<c r="{name}" t="b"><v>{int(value)}</v></c>'
     if isinstance(value, int | float) and _is_exact(value):
         return f'<c r="{name}"><v>{value:.17g}</v></c>'
+    if isinstance(value, datetime) and value.tzinfo is None:
+        days = (value - FIRST_DATE) / timedelta(days=1)
+        return f'<c r="{name}"{DAY if days.is_integer() else SECOND}><v>{days:.17g}</v></c>'
     text = _text(value)
     if (length := len(text.encode("utf-16-le", "surrogatepass")) // 2) > MOST_CHARACTERS:
         expected = f"at most {MOST_CHARACTERS:,} characters, as many as Excel shows"

@@ -24,7 +24,7 @@ from bemps.learner.fitted_model import ESTIMATE, FittedModel
 from bemps.learner.item_input import checked_items
 from bemps.learner.labelled_pool import LabelledPool
 from bemps.models.base import Model, count
-from bemps.types import Array
+from bemps.types import Array, Progress
 
 ESTIMATION_SIZE = 1_000
 P = ParamSpec("P")
@@ -315,7 +315,12 @@ class ActiveLearner:
 
     @classmethod
     def load(
-        cls, path: str | PathLike[str], model: Model | None = None, *, cache: str | PathLike[str] | None = None
+        cls,
+        path: str | PathLike[str],
+        model: Model | None = None,
+        *,
+        cache: str | PathLike[str] | None = None,
+        progress: Progress | None = None,
     ) -> "ActiveLearner":
         """Load a saved learner. It asks for the same next batch.
 
@@ -327,6 +332,8 @@ class ActiveLearner:
             The model to use in place of the saved one.
         cache : path, optional
             A folder for vectors, if the saved model names none that is here. The default is a temporary folder.
+        progress : callable, optional
+            Called with (task, done, total) while the model learns, which takes minutes if its encoder is fine-tuned.
 
         Returns
         -------
@@ -339,7 +346,7 @@ class ActiveLearner:
         """
         from bemps.learner.saving.saved_learner import load
 
-        return load(path, model, None if cache is None else str(cache))
+        return load(path, model, None if cache is None else str(cache), progress)
 
     def estimation_rows(self) -> Int[Array, " M"]:
         """Return the positions of the estimation pool, drawn once from all items."""

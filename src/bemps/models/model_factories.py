@@ -2,7 +2,7 @@
 
 A factory takes the items of the pool and a folder for what is computed once, and returns a model. Its keyword-only
 parameters are the options of the model, and so possible axes of a grid. None takes what suits the model. An option
-means the same in every factory:
+means the same in every factory (`bemps.models.option_values` has its values):
 
     members                how many regressions, trees, networks or dropout masks there are, or how many are drawn
     posterior              where members come from: "ensemble" or "dropout"
@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 
 from bemps._utils.extras import requires_extra
-from bemps.errors import unknown_name
 from bemps.models.base import Items, Model, check_vectors
-from bemps.models.encoders.encoder_registry import ENCODERS
+from bemps.models.encoders.encoder_registry import ENCODERS, encoder_row
 from bemps.models.linear.spectral_features import Spectrum, spectra_of
+from bemps.models.option_values import check_encoder, frozen_encoders
 from bemps.models.validation_splits import Validation
 from bemps.types import Array
 
@@ -249,13 +249,13 @@ def _frozen(name: str, pool: Items, cache: Path, members: int) -> Any:
     from bemps.models.encoders.text_views import with_words
     from bemps.models.linear.spectral_classifiers import SpectralLaplace
 
-    makers = {form: (row.make, row.first_view) for form, row in ENCODERS.items() if row.make and row.first_view}
-    if name not in makers:
-        raise unknown_name("frozen", name, makers)
-    make, width = makers[name]
-    layers: Any = CachedEncoder(make(), cache / "frozen")
-    encode = with_words(layers, [str(text) for text in pool], width)
-    return SpectralLaplace(pool, members=members, encode=encode, first_view=width)
+    check_encoder(name, "frozen", names=frozen_encoders(), other=ENCODERS)
+    row = encoder_row(name)
+    assert row.make is not None
+    assert row.first_view is not None
+    layers: Any = CachedEncoder(row.make(), cache / "frozen")
+    encode = with_words(layers, [str(text) for text in pool], row.first_view)
+    return SpectralLaplace(pool, members=members, encode=encode, first_view=row.first_view)
 
 
 def _fine_tuned(posterior: str, cache: Path, members: int, epochs: int | None, name: str) -> Model:

@@ -8,7 +8,9 @@ confidence, so that
     estimate = mean over the audit slice of sigmoid(a + b logit(confidence)),   a, b from the cross-validated labels
 
 misses the truth by SHIFT in logits, with a spread of SPREAD from project to project. That is a prior for the accuracy
-(Student's t with DEGREES degrees of freedom, whose heavy tails let the audit overrule it), and the audit updates it:
+(Student's t with DEGREES degrees of freedom, whose heavy tails let the audit overrule it). The estimate is never surer
+than the labels are by themselves: where only a few of them were predicted wrongly, the spread is theirs,
+sqrt(1 / (wrong + 1/2) + 1 / (right + 1/2)) in logits. The audit updates the prior:
 
     p(theta | audit) ~ t((logit theta - logit estimate - SHIFT) / SPREAD) theta^(right - 1) (1 - theta)^(wrong - 1)
 
@@ -18,6 +20,8 @@ largest score is acquired, and all others had no chance.
 
 n  audit items    L  labelled    M  audit slice, labelled or not
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -33,9 +37,25 @@ SLOPE, SLOPE_SPREAD = 0.7, 0.5  # of b before anything is seen
 STEPS = 25
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """An accuracy as labels tell it, without the audit.
+
+    Attributes
+    ----------
+    accuracy : float
+        The accuracy.
+    spread : float
+        The scale of its error, in logits.
+    """
+
+    accuracy: float
+    spread: float = SPREAD
+
+
 def estimated_accuracy(
     confidence: Float[Array, " L"], right: Float[Array, " L"] | Bool[Array, " L"], everywhere: Float[Array, " M"]
-) -> float:
+) -> Estimate:
     """Estimate the accuracy on items from their confidences and from cross-validated labels.
 
     Parameters
@@ -49,11 +69,19 @@ def estimated_accuracy(
 
     Returns
     -------
-    float
-        The estimated accuracy.
+    Estimate
+        The estimated accuracy, and how far it may be from the truth.
     """
-    a, b = right_at_confidence(confidence, np.asarray(right, dtype=np.float64))
-    return float(_sigmoid(a + b * _logit(everywhere)).mean())
+    outcomes = np.asarray(right, dtype=np.float64)
+    smoothed = (outcomes * len(outcomes) + 0.5) / (len(outcomes) + 1)  # half a mistake where there is none
+    a, b = right_at_confidence(confidence, smoothed)
+    return Estimate(float(_sigmoid(a + b * _logit(everywhere)).mean()), max(SPREAD, spread_of_share(outcomes)))
+
+
+def spread_of_share(right: Float[Array, " L"]) -> float:
+    """The standard error of the logit of a share, each outcome with half a count more so that none is impossible."""
+    hits = float(right.sum())
+    return float(np.sqrt(1 / (hits + 0.5) + 1 / (len(right) - hits + 0.5)))
 
 
 def right_at_confidence(confidence: Float[Array, " L"], right: Float[Array, " L"]) -> tuple[float, float]:
@@ -69,7 +97,7 @@ def right_at_confidence(confidence: Float[Array, " L"], right: Float[Array, " L"
     return float(coefficients[0]), float(coefficients[1])
 
 
-def accuracy_from(right: int, n: int, estimate: float, *, shift: float = SHIFT, spread: float = SPREAD) -> Share:
+def accuracy_from(right: int, n: int, estimate: Estimate, *, shift: float = SHIFT) -> Share:
     """Return the accuracy and its 95 % interval, from the audit and an estimate from the other labels.
 
     Parameters
@@ -78,17 +106,17 @@ def accuracy_from(right: int, n: int, estimate: float, *, shift: float = SHIFT, 
         The number of audit items that the model predicts correctly.
     n : int
         The number of audit items.
-    estimate : float
+    estimate : Estimate
         The result of `estimated_accuracy`.
-    shift, spread : float
-        The mean and the scale of the error of the estimate, in logits.
+    shift : float
+        The mean error of the estimate, in logits.
 
     Returns
     -------
     Share
         The median of the posterior, and its interval.
     """
-    z = (_logit(GRID) - _logit(np.array([estimate])) - shift) / spread
+    z = (_logit(GRID) - _logit(np.array([estimate.accuracy])) - shift) / estimate.spread
     density = -(DEGREES + 1) / 2 * np.log1p(z * z / DEGREES) - np.log(GRID * (1 - GRID))
     density = density + right * np.log(GRID) + (n - right) * np.log1p(-GRID)
     share = np.cumsum(np.exp(density - density.max()))

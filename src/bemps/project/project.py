@@ -18,7 +18,14 @@ from bemps.project.audit import AuditReport, audit_report
 from bemps.project.importing import Imported, import_labels
 from bemps.project.project_creation import update_project
 from bemps.project.project_export import ExportRequest, exporter
-from bemps.project.project_models import Progress, ProjectModel, cache_folder, model_on_texts, project_model
+from bemps.project.project_models import (
+    Progress,
+    ProjectModel,
+    cache_folder,
+    count_training_labels,
+    model_on_texts,
+    project_model,
+)
 from bemps.store import Item, NewAnswer, NewClass, Store, open_store
 from bemps.store.events import LABEL, NOTE
 from bemps.types import Array
@@ -237,10 +244,7 @@ class Project:
         audit : bool
             Whether it learns from the audit items too.
         """
-        held_out = frozenset() if audit else self.store.audit()
-        settings = self.store.read_settings()
-        answers = {id: answer for id, answer in self.store.current().items() if id not in held_out}
-        return self.model().is_fine_tuned(sum(map(settings.learns_from, answers.values())))
+        return self.model().is_fine_tuned(count_training_labels(self.store, audit))
 
     def predictions(self, audit: bool = False) -> Iterator[PredictedItem]:
         """Predict every item of the project, copies included.

@@ -15,6 +15,7 @@ from bemps.project.exporting import check_export, export_events, export_labels, 
 from bemps.project.model_arrays import KIND as ARRAYS
 from bemps.project.model_arrays import write_arrays
 from bemps.project.portable_model import save_portable
+from bemps.project.project_models import model_version
 from bemps.project.report.project_report import report_page
 from bemps.project.report.report_content import report_content
 
@@ -45,7 +46,7 @@ def _labels(project: "Project", request: ExportRequest) -> None:
 def _predictions(project: "Project", request: ExportRequest) -> None:
     output = check_export(request.path, request.format, inputs=project_files(project.store), force=request.force)
     rows = project.predict(empty_rows.rows_of_project(project.store), audit=request.audit)
-    about = export_info(project.store, model=f"bemps {project.model().name}")
+    about = export_info(project.store, model=model_version(project.store, request.audit))
     write_predictions(project.with_progress(rows), about, output)
 
 

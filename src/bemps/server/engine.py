@@ -8,6 +8,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,7 +39,7 @@ from bemps.store.project_settings import NAMES, ProjectSettings
 T = TypeVar("T")
 LOG = logging.getLogger("bemps.server")
 TICK = 1.0  # seconds between looks at what happened beside this server
-OF_THE_START = ("no_model", "model", "strategy", "adapt", "seed")  # settings that the model's process began with
+OF_THE_START = ("no_model", "model", "strategy", "seed")  # settings that the model's process began with
 UNSHOWN = {"history", "suggest_requests_made"}  # settings that the page does not show
 STEPS = (UNDO, REDO, CLEAR)  # events after which a person's answers must be looked up
 
@@ -77,7 +78,7 @@ class Engine:
         self.suggester = Suggester(store, self.schedule, self.lending, self.model_status, self.writer)
         self.suggester.configure(self.settings, self.classes)
         self.background = Background(where, self._heard)
-        self.results = ResultJobs(where)
+        self.results = ResultJobs(where, lambda: self.labels)
         self.answers = ModelAnswers(self.background, self.model_status)
         self.class_searches = ClassSearches(self.schedule, self.lending, self.answers.members)
         self._tasks = BackgroundTasks()
@@ -102,8 +103,7 @@ class Engine:
         await self.background.stop()
         await self.results.stop()
         with contextlib.suppress(BempsError):  # leases lapse anyway, and the server must end
-            if self.model_status.unsaved_since is not None:
-                await self._save_history()
+            await self._save_history()
             for queue in self.queues.values():
                 await self.lending.release(queue)
         self.writer.close()
@@ -152,7 +152,9 @@ class Engine:
             self.learn()
         return event
 
-    async def label_list(self, annotator: str, items: Sequence[str], label: str, request: str) -> ListedAnswers:
+    async def label_list(
+        self, annotator: str, items: Sequence[str], label: str, request: str, class_id: int | None = None
+    ) -> ListedAnswers:
         """Give one label to many items; it is safely stored when this returns.
 
         Parameters
@@ -165,13 +167,16 @@ class Engine:
             The name of the class.
         request : str
             The id of the request. A second request with the same id changes nothing.
+        class_id : int, optional
+            The number of the class, as in `NewAnswer`.
 
         Returns
         -------
         ListedAnswers
             The events, and how many items were left out and why.
         """
-        done = await self.writer.run(lambda: self.store.label_list(annotator, items, label, request=request))
+        write = partial(self.store.label_list, annotator, items, label, request=request, class_id=class_id)
+        done = await self.writer.run(write)
         self.queue_of(annotator).drop(str(event.item) for event in done.events)
         await self._note(done.events)
         self.learn()
@@ -284,6 +289,10 @@ class Engine:
         if not {"train_on_suggested", "audit_share"}.isdisjoint(changed):
             self.changes += 1
             self.learn()
+        if "adapt" in changed and not settings.no_model:
+            await self._save_history()  # the new process begins with it
+            self.model_status.restart()
+            await self.background.restart()
 
     async def _read_audit(self) -> None:
         audit = await self.read(self.store.audit)
@@ -380,8 +389,9 @@ class Engine:
             await self._save_history()
 
     async def _save_history(self) -> None:
-        history = self.model_status.history_to_save()
-        await self.writer.run(lambda: self.store.set("history", history))
+        if self.model_status.unsaved_since is not None:
+            history = self.model_status.history_to_save()
+            await self.writer.run(lambda: self.store.set("history", history))
 
     # -- small things ------------------------------------------------------------------------------------------------
 

@@ -5,8 +5,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from bemps._utils.class_names import known_name
-from bemps.errors import InputError, unknown_name
+from bemps.errors import COMMAND_OPTIONS, NO_OPTIONS, InputError, unknown_name
 from bemps.store import validation
+from bemps.store.class_log.class_table import ClassTable, required_field
 from bemps.store.events import (
     ADJUDICATE,
     ANSWERED,
@@ -91,36 +92,62 @@ def record(transaction: LogTransaction, answers: Sequence[NewAnswer], *, hidden_
     list of Event
         The events; that of the first request where one is repeated.
     """
-    codes = transaction.state.classes.numbers()
-    answers = [
-        answer if answer.label is None else replace(answer, label=known_name(answer.label, codes)) for answer in answers
-    ]
+    classes = transaction.state.classes
+    numbers = classes.numbers()
+    answers = [answer if answer.label is None else _of_class(classes, numbers, answer) for answer in answers]
     earlier = [_earlier(transaction, answer) for answer in answers]
     for answer, event in zip(answers, earlier, strict=True):
-        if event is None and answer.label is not None and answer.label not in codes:
-            names = [known.name for known in transaction.state.classes if not known.is_hidden]
-            raise unknown_name(f"label of {answer.item}", answer.label, names, "Or add the class first.")
-        if event is None and not hidden_too and _is_new_and_hidden(transaction.state, answer, codes):
-            fix = "Choose another class, or show it again: Edit classes on the page, store.change_class in Python."
-            got = f"{answer.label!r}, hidden"
-            raise InputError(f"label of {answer.item}", expected="a class that is offered", got=got, fix=fix)
-    return [event or _say(transaction, answer, codes) for answer, event in zip(answers, earlier, strict=True)]
+        if event is None and answer.label is not None:
+            _refuse_class(transaction.state, numbers, answer, hidden_too)
+    return [event or _say(transaction, answer) for answer, event in zip(answers, earlier, strict=True)]
 
 
-def _is_new_and_hidden(state: State, answer: NewAnswer, codes: dict[str, int]) -> bool:
+def _of_class(classes: ClassTable, numbers: dict[str, int], answer: NewAnswer) -> NewAnswer:
+    """An answer with the number of its class, and the present name where the sender gave the number."""
+    if answer.class_id is None:
+        label = known_name(str(answer.label), numbers)
+        return replace(answer, label=label, class_id=numbers.get(label))
+    return replace(answer, label=classes[answer.class_id].name) if answer.class_id in numbers.values() else answer
+
+
+def _refuse_class(state: State, numbers: dict[str, int], answer: NewAnswer, hidden_too: bool) -> None:
+    """Refuse a label of a class that is not there, or not offered."""
+    on_page = COMMAND_OPTIONS.get() == NO_OPTIONS  # which shows the item by its text
+    what, label = "label" if on_page else f"label of {answer.item}", str(answer.label)
+    if answer.class_id is None:
+        names = [known.name for known in state.classes if not known.is_hidden]
+        raise unknown_name(what, label, names, "Choose another class." if on_page else "Or add the class first.")
+    if answer.class_id not in numbers.values():
+        got = f"{label!r}, which was deleted"
+        raise InputError(what, expected="a class that is there", got=got, fix="Choose another class.")
+    if not hidden_too and _is_new_and_hidden(state, answer):
+        fix = "Choose another class, or show it again: Edit classes on the page, store.change_class in Python."
+        raise InputError(what, expected="a class that is offered", got=f"{label!r}, hidden", fix=fix)
+
+
+def _is_new_and_hidden(state: State, answer: NewAnswer) -> bool:
     """Whether an answer has a hidden class that no present answer to the item has; to confirm one is allowed."""
-    if answer.label is None or not state.classes[state.classes.counted(codes[answer.label])].is_hidden:
+    number = state.classes.counted(required_field(answer.class_id))
+    if not state.classes[number].is_hidden:
         return False
-    label = state.classes.name_of(codes[answer.label])
-    return label not in {state.label_of(stored) for stored in state.stored_answers(answer.item)}
+    return number not in {state.class_of(stored) for stored in state.stored_answers(answer.item)}
 
 
 def _earlier(transaction: LogTransaction, answer: NewAnswer) -> Event | None:
-    own = answer.item, answer.kind, answer.label, answer.note
-    return transaction.repeated(answer.annotator, answer.request, lambda e: (e.item, e.kind, e.label, e.note) == own)
+    own = answer.item, answer.kind, answer.note
+
+    def same(event: Event) -> bool:
+        return (event.item, event.kind, event.note) == own and _has_class(event, answer.label, answer.class_id)
+
+    return transaction.repeated(answer.annotator, answer.request, same)
 
 
-def _say(transaction: LogTransaction, answer: NewAnswer, codes: dict[str, int]) -> Event:
+def _has_class(event: Event, label: str | None, class_id: int | None) -> bool:
+    """Whether an event has a class, which may have had another name then."""
+    return event.label == label or (class_id is not None and event.class_id == class_id)
+
+
+def _say(transaction: LogTransaction, answer: NewAnswer) -> Event:
     state = transaction.state
     slot = (None if answer.kind == ADJUDICATE else answer.annotator), answer.item
     if answer.kind not in (NOTE, CLEAR):
@@ -129,7 +156,7 @@ def _say(transaction: LogTransaction, answer: NewAnswer, codes: dict[str, int]) 
         answer.annotator,
         answer.kind,
         item=answer.item,
-        class_id=None if answer.label is None else codes[answer.label],
+        class_id=None if answer.label is None else answer.class_id,
         label=answer.label,
         previous=state.label_of(state.stored_answer(slot)),
         note=answer.note,
@@ -197,7 +224,13 @@ def _reason_to_leave_out(
 
 
 def label_list(
-    transaction: LogTransaction, annotator: str, items: Sequence[str], *, label: str, action: str
+    transaction: LogTransaction,
+    annotator: str,
+    items: Sequence[str],
+    *,
+    label: str,
+    action: str,
+    class_id: int | None = None,
 ) -> ListedAnswers:
     """Give one label to many items: one event each, one action.
 
@@ -213,24 +246,27 @@ def label_list(
         The name of the class.
     action : str
         The id of the action, which is also the id of the request.
+    class_id : int, optional
+        The number of the class, as in `NewAnswer`.
 
     Returns
     -------
     ListedAnswers
         The events, and how many items were left out.
     """
-    label = known_name(label, transaction.state.classes.numbers())
-    first = transaction.repeated(annotator, action, lambda event: (event.action, event.label) == (action, label))
+    classes = transaction.state.classes
+    like = NewAnswer(annotator, "", LABEL, label, method=LISTED, action=action, class_id=class_id)
+    like = _of_class(classes, classes.numbers(), like)
+    first = transaction.repeated(
+        annotator, action, lambda event: event.action == action and _has_class(event, like.label, like.class_id)
+    )
     if first is not None:
         return ListedAnswers(tuple(read_step(transaction.connection, first)), {})
     transaction.leases.read(items)
     free = item_list(
-        transaction.state, lambda item: transaction.leases.holders(item, transaction.now), annotator, items, label
+        transaction.state, lambda item: transaction.leases.holders(item, transaction.now), annotator, items, like.label
     )
-    answers = [
-        NewAnswer(annotator, item, LABEL, label, request=None if row else action, method=LISTED, action=action)
-        for row, item in enumerate(free.items)
-    ]
+    answers = [replace(like, item=item, request=None if row else action) for row, item in enumerate(free.items)]
     return ListedAnswers(tuple(record(transaction, answers)), free.left_out)
 
 

@@ -66,7 +66,24 @@ class AnswerRecorder:
         return self.record([NewAnswer(annotator, item, kind, label, note, request, time)])[0]
 
     def adjudicate(self, item: str, label: str, annotator: str, *, request: str | None = None) -> Event:
-        """Decide the label of an item, whatever annotators answered. Who decided can undo it."""
+        """Decide the label of an item, whatever annotators answered. Who decided can undo it.
+
+        Parameters
+        ----------
+        item : str
+            The id of the item.
+        label : str
+            The class that holds.
+        annotator : str
+            Who decides.
+        request : str, optional
+            A word of the caller. The same word again decides nothing anew.
+
+        Returns
+        -------
+        Event
+            The decision in the log.
+        """
         return self.record([NewAnswer(annotator, item, ADJUDICATE, label, request=request)])[0]
 
     def record(self, answers: Sequence[NewAnswer]) -> list[Event]:
@@ -74,7 +91,9 @@ class AnswerRecorder:
         originals = answer_events.checked_answers(answers, self._items.original_of)
         return self._log.run_transaction(lambda transaction: answer_events.record(transaction, originals))
 
-    def label_list(self, annotator: str, items: Sequence[str], label: str, *, request: str) -> ListedAnswers:
+    def label_list(
+        self, annotator: str, items: Sequence[str], label: str, *, request: str, class_id: int | None = None
+    ) -> ListedAnswers:
         """Give one label to many items at once, in one durable step. One undo takes all of it back.
 
         Parameters
@@ -87,6 +106,8 @@ class AnswerRecorder:
             The name of the class.
         request : str
             The id of the request.
+        class_id : int, optional
+            The number of the class, as in `NewAnswer`.
 
         Returns
         -------
@@ -98,7 +119,9 @@ class AnswerRecorder:
         answer_events.check_list(items)
         originals = [self._items.original_of(item) for item in items]
         return self._log.run_transaction(
-            lambda transaction: answer_events.label_list(transaction, annotator, originals, label=label, action=request)
+            lambda transaction: answer_events.label_list(
+                transaction, annotator, originals, label=label, action=request, class_id=class_id
+            )
         )
 
     def item_list(self, annotator: str, items: Iterable[str]) -> ItemList:

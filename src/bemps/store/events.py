@@ -230,6 +230,8 @@ class NewAnswer:
         How the answer was made, as in `Event`.
     action : str, optional
         The id of the action that this answer is a part of, as in `Event`.
+    class_id : int, optional
+        The number of the class, where the sender knows it. It holds whatever the class is called meanwhile.
     """
 
     annotator: str
@@ -241,6 +243,7 @@ class NewAnswer:
     time: datetime | None = None
     method: str | None = None
     action: str | None = None
+    class_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,13 @@
 """Vectors of frozen encoders, computed once per dataset before the cells start.
 
+An encoder of your own (a folder, or a name on the hub) has a form by its content: other weights of the same name have
+other vectors.
+
 Items are encoded in parts of a fixed size, one thread each. The vectors are then the same to the last bit with any
 number of workers, and a run that was killed continues with the next part.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,16 +15,20 @@ from typing import Any
 import numpy as np
 
 from bemps._utils.extras import requires_extra
+from bemps._utils.files import slug
 from bemps.data import Images
 from bemps.data.checksums import is_intact, remove_with_checksum
 from bemps.errors import InputError, unknown_name
 from bemps.experiments.inputs.run_data import IMAGES, PARTS, PLAIN, SURPRISAL, cache_of, raw_items, write_array
-from bemps.models.encoders.encoder_registry import ENCODERS, grid_default, grid_encoders
+from bemps.models.encoders.encoder_files import is_own_encoder
+from bemps.models.encoders.encoder_registry import ENCODERS, EncoderRow, encoder_row, grid_default, grid_encoders
+from bemps.models.encoders.feature_cache import digest, identity_of
 from bemps.models.encoders.text_views import side_by_side, spreads, views_of
 from bemps.models.model_registry import ModelRow
 from bemps.types import Array
 
 PART = 512
+AUTO = "auto"
 
 
 def form_of(entry: ModelRow, options: dict[str, Any], kind: str) -> str:
@@ -44,18 +51,35 @@ def form_of(entry: ModelRow, options: dict[str, Any], kind: str) -> str:
     if entry.reads in ("text", "image"):
         _refuse_kind(entry, kind)
         return PLAIN if kind == "text" else IMAGES
-    name = str(options.get("encoder", "auto")) if entry.encoded else PLAIN
-    name = grid_default(kind) or PLAIN if name == "auto" else name
+    name = str(options.get("encoder", AUTO)) if entry.encoded else PLAIN
+    name = grid_default(kind) or PLAIN if name == AUTO else name
     fitting = grid_encoders(kind)
     fitting += [PLAIN] if kind != "text" or not entry.encoded else []
-    if name not in fitting:
-        raise unknown_name(f"encoder of {kind} items", name, fitting)
-    return name
+    if name in fitting:
+        return name
+    if kind == "text" and name not in ENCODERS and is_own_encoder(name):
+        return _own_form(name)
+    where = "Or the folder of a text encoder, or its name on the Hugging Face hub." if kind == "text" else ""
+    raise unknown_name(f"encoder of {kind} items", name, fitting, where)
 
 
-def view_options(form: str, entry: ModelRow) -> dict[str, int]:
+def _own_form(name: str) -> str:
+    """The last part of the name, and a digest of the weights and of how they are used."""
+    make = encoder_row(name).make
+    assert make is not None
+    return f"{slug(Path(name).name)}-{digest(identity_of(make()).encode()).hex()}"
+
+
+def own_encoder(form: str, options: Mapping[str, Any]) -> str | None:
+    """The folder or the name on the hub that gives vectors of this form; None for an encoder of the table."""
+    name = str(options.get("encoder", AUTO))
+    return None if form in ENCODERS or name in (AUTO, form) else name
+
+
+def view_options(form: str, entry: ModelRow, options: Mapping[str, Any]) -> dict[str, int]:
     """The options of a model whose vectors are two views."""
-    columns = ENCODERS[form].first_view if form in ENCODERS else None
+    own = own_encoder(form, options)
+    columns = _row(form, own).first_view if own or form in ENCODERS else None
     return {"first_view": columns} if columns is not None and "first_view" in entry.options else {}
 
 
@@ -67,19 +91,29 @@ def _refuse_kind(entry: ModelRow, kind: str) -> None:
 
 
 @cache
-def _encoder(form: str) -> Any:
-    make = ENCODERS[form].make
+def _row(form: str, own: str | None) -> EncoderRow:
+    return encoder_row(own or form)
+
+
+@cache
+def _encoder(form: str, own: str | None) -> Any:
+    make = _row(form, own).make
     assert make is not None
     return make()
 
 
-def missing_parts(form: str, folder: Path, sizes: dict[str, int]) -> list[tuple[Path, str, str, int]]:
+Part = tuple[Path, str, str | None, str, int]
+
+
+def missing_parts(form: str, own: str | None, folder: Path, sizes: dict[str, int]) -> list[Part]:
     """The arguments of `encode_part` for all parts that are missing.
 
     Parameters
     ----------
     form : str
-        The encoder.
+        The form of the vectors.
+    own : str or None
+        The encoder, where it is not one of the table.
     folder : Path
         The folder of the dataset.
     sizes : dict of str to int
@@ -88,16 +122,18 @@ def missing_parts(form: str, folder: Path, sizes: dict[str, int]) -> list[tuple[
     Returns
     -------
     list of tuple
-        Folder, form, part and start of each.
+        Folder, form, encoder, part and start of each.
     """
     missing = [part for part in PARTS if not is_intact(folder / form / f"{part}.npy")]
-    if ENCODERS[form].make is None:
-        return [(folder, form, "pool", 0)] if missing else []
-    work = [(folder, form, part, start) for part in missing for start in range(0, sizes[part], PART)]
-    return [arguments for arguments in work if not is_intact(_part_path(*arguments))]
+    if _row(form, own).make is None:
+        return [(folder, form, own, "pool", 0)] if missing else []
+    work = [(part, start) for part in missing for start in range(0, sizes[part], PART)]
+    return [
+        (folder, form, own, part, start) for part, start in work if not is_intact(_part_path(folder, form, part, start))
+    ]
 
 
-def encode_part(folder: Path, form: str, part: str, start: int) -> list[str]:
+def encode_part(folder: Path, form: str, own: str | None, part: str, start: int) -> list[str]:
     """Encode one part of the items, or all of them by an encoder that is fitted on the pool.
 
     Parameters
@@ -105,7 +141,9 @@ def encode_part(folder: Path, form: str, part: str, start: int) -> list[str]:
     folder : Path
         The folder of the dataset.
     form : str
-        The encoder.
+        The form of the vectors.
+    own : str or None
+        The encoder, where it is not one of the table.
     part : {'pool', 'test'}
         The pool or the test set.
     start : int
@@ -116,27 +154,29 @@ def encode_part(folder: Path, form: str, part: str, start: int) -> list[str]:
     list of str
         No notes.
     """
-    encoding = ENCODERS[form]
+    encoding = _row(form, own)
     if encoding.make is None:
         _encode_by_words(folder, form)
         return []
     items: Any = raw_items(folder, part)
     stop = min(start + PART, len(items))
     some = items.take(np.arange(start, stop)) if isinstance(items, Images) else items[start:stop]
-    rows = _encoder(form).embeddings(some)
-    if encoding.holds is not None and not is_intact(folder / encoding.holds / f"{part}.npy"):
+    rows = _encoder(form, own).embeddings(some)
+    if own is None and encoding.holds is not None and not is_intact(folder / encoding.holds / f"{part}.npy"):
         write_array(_part_path(folder, encoding.holds, part, start), rows[:, : encoding.first_view])
     write_array(_part_path(folder, form, part, start), rows)
     return []
 
 
-def join_parts(form: str, folder: Path, sizes: dict[str, int]) -> None:
+def join_parts(form: str, own: str | None, folder: Path, sizes: dict[str, int]) -> None:
     """Join the parts of pool and test set to one array each, and remove the parts.
 
     Parameters
     ----------
     form : str
-        The encoder.
+        The form of the vectors.
+    own : str or None
+        The encoder, where it is not one of the table.
     folder : Path
         The folder of the dataset.
     sizes : dict of str to int
@@ -147,7 +187,7 @@ def join_parts(form: str, folder: Path, sizes: dict[str, int]) -> None:
     if not all(map(is_intact, targets.values())):
         _refuse_missing([path for some in paths.values() for path in some])
         joined = [np.concatenate([np.load(path) for path in paths[part]]) for part in PARTS]
-        width = ENCODERS[form].first_view
+        width = _row(form, own).first_view
         if width is not None:
             joined = _with_words(folder, width, *joined)
         for target, rows in zip(targets.values(), joined, strict=True):

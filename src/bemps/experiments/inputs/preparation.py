@@ -20,14 +20,18 @@ from bemps.models.text.hidden_store import remove_damaged
 
 
 def write_shared_data(
-    forms: set[tuple[str, str]], datasets: Mapping[str, Dataset], out: Path, jobs: int, watcher: Watcher
+    forms: Mapping[tuple[str, str], str | None],
+    datasets: Mapping[str, Dataset],
+    out: Path,
+    jobs: int,
+    watcher: Watcher,
 ) -> None:
     """Write every dataset in every form that a model learns from. Damaged files are written again.
 
     Parameters
     ----------
-    forms : set of pairs of str
-        Dataset and form.
+    forms : mapping of pairs of str to str or None
+        Dataset and form, with the encoder where it is not one of the table.
     datasets : mapping of str to Dataset
         The datasets by name.
     out : Path
@@ -48,7 +52,7 @@ def write_shared_data(
             run_data.require_images(run_data.folder_of(out, name))
         elif form != run_data.PLAIN:
             sizes = {"pool": len(datasets[name].pool), "test": len(datasets[name].test)}
-            _encode(form, run_data.folder_of(out, name), sizes, jobs, watcher)
+            _encode((form, forms[name, form]), run_data.folder_of(out, name), sizes, jobs, watcher)
 
 
 def write_surprisal_vectors(config: Config, out: Path, jobs: int, watcher: Watcher) -> None:
@@ -111,11 +115,14 @@ def prepare_texts(work: Mapping[Cell, CellSetting], jobs: int, watcher: Watcher)
         _run_stage("tokens and hidden states", tasks, jobs, watcher)
 
 
-def _encode(form: str, folder: Path, sizes: dict[str, int], jobs: int, watcher: Watcher) -> None:
-    parts = pool_encoding.missing_parts(form, folder, sizes)
-    tasks = [Task({"dataset": folder.name, "encoder": form}, pool_encoding.encode_part, part) for part in parts]
-    _run_stage(f"{form} vectors of {folder.name}", tasks, jobs, watcher)
-    pool_encoding.join_parts(form, folder, sizes)
+def _encode(
+    form_and_own: tuple[str, str | None], folder: Path, sizes: dict[str, int], jobs: int, watcher: Watcher
+) -> None:
+    form, own = form_and_own
+    parts = pool_encoding.missing_parts(form, own, folder, sizes)
+    tasks = [Task({"dataset": folder.name, "encoder": own or form}, pool_encoding.encode_part, part) for part in parts]
+    _run_stage(f"{own or form} vectors of {folder.name}", tasks, jobs, watcher)
+    pool_encoding.join_parts(form, own, folder, sizes)
 
 
 def _run_stage(stage: str, tasks: list[Task], jobs: int, watcher: Watcher) -> None:

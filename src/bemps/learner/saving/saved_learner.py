@@ -25,7 +25,7 @@ from bemps.learner.saving.rebuilding import DescriptionReader
 from bemps.learner.saving.saved_classes import MODELS, name_of
 from bemps.learner.saving.saved_items import describe_items, rebuild_items
 from bemps.models.base import Model, take
-from bemps.types import Array
+from bemps.types import Array, Progress
 
 if TYPE_CHECKING:
     from bemps.learner.active_learner import ActiveLearner
@@ -190,8 +190,30 @@ def _named(strategy: object, what: str) -> str:
     )
 
 
-def load(path: str | PathLike[str], model: Model | None = None, cache: str | None = None) -> "ActiveLearner":
+def load(
+    path: str | PathLike[str], model: Model | None = None, cache: str | None = None, progress: Progress | None = None
+) -> "ActiveLearner":
     """Load the learner of a folder, or of a zip file that holds such a folder."""
+    learner = _load_any(path, model, cache)
+    if progress is not None:
+        _report(learner.model, progress)
+    return learner
+
+
+def learns_for_minutes(learner: "ActiveLearner") -> bool:
+    """Whether an encoder is fine-tuned on the labels before the first prediction."""
+    return hasattr(learner.model, "tuned") or hasattr(learner.model, "fit_encoder")
+
+
+def _report(model: Any, progress: Progress) -> None:
+    """Let a model, and the encoder that it reads with, report what they do."""
+    encode: Any = getattr(getattr(model, "frozen", model), "encode", None)
+    for part in (model, encode):
+        if hasattr(part, "progress"):
+            part.progress = progress
+
+
+def _load_any(path: str | PathLike[str], model: Model | None, cache: str | None) -> "ActiveLearner":
     target = _folder(path)
     if is_archive(target):
         with learner_folder.unpacked(target) as folder:

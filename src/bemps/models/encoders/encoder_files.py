@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from bemps.models.encoders.encoder_table import (
 )
 from bemps.models.encoders.transformer_graph import TYPES, read_safetensors, transformer_graph
 from bemps.models.encoders.universal_graph import universal_graph, universal_tokenizer
-from bemps.models.encoders.weight_files import require_weights
+from bemps.models.encoders.weight_files import download_weights, require_weights
 from bemps.models.encoders.weight_packages import fetch_from_hub
 
 if TYPE_CHECKING:
@@ -102,6 +103,27 @@ def encoder_files(name: str) -> EncoderFiles:
     raise unknown_name(
         "text encoder", name, TEXT_ENCODERS, "Or the path of a folder with model.onnx or model.safetensors."
     )
+
+
+def bring_encoder(name: str, progress: Callable[[str], None] = lambda _: None) -> Path:
+    """Download an encoder of the table, checked by digest, or one of the hub.
+
+    Parameters
+    ----------
+    name : str
+        A name of `encoder_weights`, or owner/name on the hub.
+    progress : callable, optional
+        Called with a sentence before each step.
+
+    Returns
+    -------
+    Path
+        The folder of its files.
+    """
+    if not is_hub_name(name):
+        return download_weights(name, progress)
+    progress(f"downloading {name} from the hub")
+    return _folder_files(_hub_folder(name)).tokenizer.parent
 
 
 def view_layers(name: str) -> tuple[int, ...]:

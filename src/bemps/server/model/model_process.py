@@ -113,6 +113,12 @@ class Background:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._life
 
+    async def restart(self) -> None:
+        """End the process of the model and start another one, which reads the settings anew."""
+        await self.stop()
+        self.busy, self.failures = False, 0
+        self.start()
+
     def _send(self, message: Message) -> bool:
         process = self._process
         if process is None or process.returncode is not None or process.stdin is None or process.stdin.is_closing():

@@ -41,6 +41,12 @@ class ModelStatus:
         """Note that the model was asked for a new order."""
         self.learning, self.learning_since = True, time.monotonic()
 
+    def restart(self) -> None:
+        """Note that the process of the model starts anew; the last order still holds."""
+        self.alive = self.learning = False
+        self.activity = ""
+        self.state, self.words = "starting", "model gets ready"
+
     def receive(self, message: Message) -> None:
         """Handle a message of the model's process."""
         if isinstance(message, State):

@@ -123,7 +123,7 @@ async def list_of(engine: Engine, annotator: str, query: QueryParams) -> dict[st
         "sizes": SIZES if source == ALIKE else (),
         "query": [(name, value) for name, value in query.multi_items() if name != "size"],
         "most_seeds": MOST_SEEDS,
-        "classes": [(known.name, (keys[known.name] or ("",))[0]) for known in engine.class_view.visible],
+        "classes": [(known, (keys[known.name] or ("",))[0]) for known in engine.class_view.visible],
     }
 
 

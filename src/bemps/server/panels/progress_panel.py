@@ -19,7 +19,7 @@ MODEL = 4  # of a point of the curve: the kind of model
 FEW = 10  # labels of a class
 ROUGH = 0.15  # with an interval wider than this the accuracy is told in tenths
 UNCLEAR = "It is too early to say whether to go on."
-LITTLE = "What is left would change little."
+LITTLE = "What is left is expected to help little."
 ROUNDS = "the advice to stop comes only after three rounds of 20 labels that say so"
 
 
@@ -48,6 +48,8 @@ def progress_of(
     audit = last.get("audit")
     return counts_of(engine, answers) | {
         "measuring": sum(answers[name].label is not None for name in engine.schedule.audit if name in answers),
+        "empty_rows": sum(map(len, (engine.settings.empty_rows or {}).values())),
+        "copies": len(engine.store.copies()),
         "left_aside": sum(_is_left_aside(engine, answer) for answer in answers.values()),
         "speed": engine.queue_of(annotator).pace,
         "team_speed": sum(queue.pace for queue in engine.queues.values()),
@@ -141,12 +143,14 @@ def advice_of(last: dict[str, Any], unlabelled: Mapping[str, int] = MappingProxy
 def _stop_words(advice: dict[str, Any], numbers: str) -> dict[str, Any]:
     """Why one may stop; that little is to come is said once: by the forecast, or by three rounds where it says more."""
     reasons = list(advice["reasons"])
-    if not advice["little"]:
-        verdict = "You may stop: the predictions hardly change any more."
-    else:
-        verdict = "You may stop: more labels would change little."
+    if advice["little"]:
         numbers, reasons = ("", reasons) if advice["rises"] else (numbers, reasons[1:])
-    return {"verdict": verdict, "numbers": numbers, "reasons": reasons}
+    return {"verdict": f"You may stop: {stop_reason(advice)}.", "numbers": numbers, "reasons": reasons}
+
+
+def stop_reason(advice: Mapping[str, Any]) -> str:
+    """Return why one may stop: for what three rounds expect, else for what they measured."""
+    return "more labels are expected to help little" if advice["little"] else "the predictions hardly change any more"
 
 
 def forecast_words(forecast: dict[str, Any] | None, outcomes: list[dict[str, Any]]) -> str:

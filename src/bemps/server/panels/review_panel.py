@@ -17,6 +17,7 @@ KINDS = {
     LATER: "items that I put off",
     OWN: "my own last answers",
 }
+WITHOUT_LABEL = (SKIPPED, UNSURE, LATER)
 
 
 @dataclass(frozen=True)

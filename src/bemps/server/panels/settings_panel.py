@@ -36,6 +36,8 @@ class SettingField:
         For a choice, the texts and the words for them.
     known : callable or None
         From the settings to the names that the text can contain, which are listed below it.
+    of_texts : bool
+        Whether it says nothing to a project of images.
     """
 
     name: str
@@ -47,6 +49,7 @@ class SettingField:
     expected: str
     choices: tuple[tuple[str, str], ...] = ()
     known: Callable[[ProjectSettings], Sequence[str]] | None = None
+    of_texts: bool = False
 
 
 def _percent_shown(share: float) -> str:
@@ -65,12 +68,14 @@ def percent_field(name: str, label: str, help: str) -> SettingField:
     return SettingField(name, label, help, "number", _percent_shown, _percent_parsed, "a number from 0 to 100")
 
 
-def flag_field(name: str, label: str, help: str) -> SettingField:
+def flag_field(name: str, label: str, help: str, of_texts: bool = False) -> SettingField:
     """Return a row for a setting that is on or off."""
     choices = ((YES, "yes"), (NO, "no"))
-    return SettingField(
-        name, label, help, "choice", lambda value: YES if value else NO, _flag_parsed, "yes or no", choices
-    )
+    return SettingField(name, label, help, "choice", _flag_shown, _flag_parsed, "yes or no", choices, of_texts=of_texts)
+
+
+def _flag_shown(value: bool) -> str:
+    return YES if value else NO
 
 
 def _flag_parsed(text: str) -> bool:
@@ -146,6 +151,18 @@ FIELDS: tuple[SettingField, ...] = (
         int,
         f"a whole number from {FEWEST_ANSWERS} to {MOST_ANSWERS}",
     ),
+    SettingField(
+        "adapt",
+        "Learn the language of your texts",
+        "From 50 labels on, the model that reads your texts learns from them too, for some minutes in the background. "
+        "It is used where it predicts better. With no, this computer has less to do.",
+        "choice",
+        str,
+        str,
+        "yes or no",
+        (("auto", "yes"), ("off", "no")),
+        of_texts=True,
+    ),
     flag_field(
         "train_on_suggested",
         "Learn from accepted suggestions",
@@ -175,6 +192,7 @@ FIELDS: tuple[SettingField, ...] = (
         "markdown",
         "Show texts as Markdown",
         "Headings, lists, tables, links and emphasis are shown as such. HTML in a text stays text.",
+        of_texts=True,
     ),
     lines_field(
         "keywords",
@@ -185,8 +203,9 @@ FIELDS: tuple[SettingField, ...] = (
 
 
 def settings_rows(settings: ProjectSettings) -> list[tuple[SettingField, str]]:
-    """Return every row of the panel, with the text of its control."""
-    return [(row, row.show(getattr(settings, row.name))) for row in FIELDS]
+    """Return every row of the panel that says something to the project, with the text of its control."""
+    rows = [row for row in FIELDS if not row.of_texts or settings.kind == "text"]
+    return [(row, row.show(getattr(settings, row.name))) for row in rows]
 
 
 def changed_settings(values: Mapping[str, str], settings: ProjectSettings) -> dict[str, Any]:
@@ -223,3 +242,12 @@ def changed_settings(values: Mapping[str, str], settings: ProjectSettings) -> di
         if text != row.show(getattr(settings, name)) and value != present.get(name):
             changes[name] = value
     return changes
+
+
+def refuse_unseen(changes: Mapping[str, Any], seen: Mapping[str, str], settings: ProjectSettings) -> None:
+    """Refuse a change of a setting that is another one now than in the form, where the form says what it had."""
+    for row in FIELDS:
+        present = row.show(getattr(settings, row.name))
+        if row.name in changes and present != seen.get(row.name, present):
+            got = f"{present[:100]!r}, which was saved meanwhile"
+            raise InputError(row.label, expected="the value that you saw", got=got, fix="Save again to replace it.")

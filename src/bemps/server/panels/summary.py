@@ -5,10 +5,8 @@ from math import ceil, floor
 from typing import Any
 
 from bemps.server.engine import Engine
-from bemps.server.model.measures import STABLE
-from bemps.server.panels.progress_panel import ROUGH
+from bemps.server.panels.progress_panel import ROUGH, stop_reason
 
-ROUND = 20  # labels
 EXACT = 1e-9
 
 
@@ -66,7 +64,8 @@ def _advised(last: Mapping[str, Any], speed: float, people: int) -> str:
     if last.get("waiting") == 0:
         return ""
     if advice.get("stop"):
-        return f"The last {STABLE.rounds * ROUND} labels changed little. You may stop."
+        reason = stop_reason(advice)
+        return f"{reason[0].upper()}{reason[1:]}. You may stop."
     if not advice.get("rises"):
         return ""
     if forecast.get("goal"):

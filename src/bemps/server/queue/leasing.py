@@ -68,7 +68,9 @@ class Lending:
         return {item for item, n in holders.items() if item in own or not self.schedule.is_awaited(item, n)}
 
     def held_by_others(self, annotator: str) -> int:
-        """Return how many items that this person could answer are in the hands of other people."""
+        """Return how many items other people have in hand; 0 where this person can get others."""
+        if self.schedule.candidates_for(annotator, 1, self.out_for(annotator)):
+            return 0  # a browser that is full, or answers on their way
         others = {item for queue in self.queues.values() if queue.annotator != annotator for item in queue.out()}
         return sum(self.schedule.is_open(item, annotator) for item in others)
 

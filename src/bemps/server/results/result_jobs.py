@@ -1,7 +1,8 @@
 """Results that are being made or are ready to be taken: each in a process and a folder of its own.
 
-A job can be cancelled at any moment. Its folder goes when it is cancelled, fails, is older than KEPT_SECONDS, is pushed
-out by newer ones, or when the server ends; what a killed server left behind goes when the next one makes a result.
+MOST_RUNNING are made at once; others wait for their turn. A job can be cancelled at any moment. Its folder goes when it
+is cancelled, fails, is older than KEPT_SECONDS, is pushed out by newer ones, or when the server ends; what a killed
+server left behind goes when the next one makes a result.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,12 +32,13 @@ MOST_RUNNING = 2
 MOST_KEPT = 12
 KEPT_SECONDS = 3_600.0
 LOG = logging.getLogger("bemps.server")
-RUNNING, DONE, FAILED = "running", "done", "failed"
+WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
+UNFINISHED = (WAITING, RUNNING)
 
 
 @dataclass(eq=False)
 class Job:
-    """A result that is being made, is ready in its folder, or has failed.
+    """A result that waits for its turn, is being made, is ready in its folder, or has failed.
 
     Attributes
     ----------
@@ -43,16 +46,18 @@ class Job:
         The id of the job.
     wish : ResultWish
         The result that a user asked for.
+    project : str
+        What the names of the project's files begin with.
     labels : int
-        The number of labels at the start.
+        The number of labels when the job began to run.
     moment : datetime
-        The time of the start.
+        The time at which it began to run.
     name : str
         The name of the file.
     folder : Path
         The folder of the file.
     state : str
-        Whether the job runs, is done or has failed.
+        Whether the job waits, runs, is done or has failed.
     task : str
         The present task, in words.
     done, total : int
@@ -69,11 +74,12 @@ class Job:
 
     id: str
     wish: ResultWish
+    project: str
     labels: int
     moment: datetime
     name: str
     folder: Path
-    state: str = RUNNING
+    state: str = WAITING
     task: str = ""
     done: int = 0
     total: int = 0
@@ -92,48 +98,44 @@ class Job:
 class ResultJobs:
     """The jobs of a project, all on one event loop."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, count_labels: Callable[[], int]) -> None:
         self._where = where
+        self._count_labels = count_labels
+        self._turns = asyncio.Semaphore(MOST_RUNNING)
         self._jobs: dict[str, Job] = {}
         self._root: Path | None = None
         self._lock = ExitStack()
 
-    def start(self, wish: ResultWish, labels: int, project: str) -> Job:
-        """Start to make a result, or return the job that already makes the same one.
+    def start(self, wish: ResultWish, project: str) -> Job:
+        """Start to make a result, or return the unfinished job that makes the same one.
 
         Parameters
         ----------
         wish : ResultWish
             The result to make.
-        labels : int
-            The number of labels, to tell results of different times apart.
         project : str
             What the names of the project's files begin with.
 
         Returns
         -------
         Job
-            The job.
-
-        Raises
-        ------
-        InputError
-            If too many results are being made.
+            The job; it waits while others are being made.
         """
         self._forget_old()
-        running = [job for job in self._jobs.values() if job.state == RUNNING]
-        for job in running:
-            if job.wish == wish:
+        for job in self._jobs.values():
+            if job.state in UNFINISHED and job.wish == wish:
                 return job
-        if len(running) >= MOST_RUNNING:
-            fix = "Wait for one of them, or cancel it."
-            raise InputError("result", expected="fewer at once", got=f"{len(running)} that are being made", fix=fix)
         id = secrets.token_hex(8)
-        now = datetime.now()  # as the clock of the people who read it
-        name = wish.file_name(project, labels, now, {job.name for job in self._jobs.values()})
-        job = self._jobs[id] = Job(id, wish, labels, now, name, self._folder(id))
+        job = self._jobs[id] = Job(id, wish, project, 0, datetime.now(), "", self._folder(id))
+        self._name(job)
         job.work = asyncio.create_task(self._make(job))
         return job
+
+    def _name(self, job: Job) -> None:
+        """Name a job's file by the labels and the time of now, as the clock of the people who read it."""
+        job.labels, job.moment = self._count_labels(), datetime.now()
+        names = {other.name for other in self._jobs.values() if other is not job}
+        job.name = job.wish.file_name(job.project, job.labels, job.moment, names)
 
     def job(self, id: str) -> Job:
         """Return the job with an id; an unknown id is refused."""
@@ -165,7 +167,7 @@ class ResultJobs:
 
     def _forget_old(self) -> None:
         now = time.monotonic()
-        over = sorted((job for job in self._jobs.values() if job.state != RUNNING), key=lambda job: -job.ended)
+        over = sorted((job for job in self._jobs.values() if job.state not in UNFINISHED), key=lambda job: -job.ended)
         for rank, job in enumerate(over):
             if rank >= MOST_KEPT or now - job.ended > KEPT_SECONDS:
                 del self._jobs[job.id]
@@ -182,7 +184,10 @@ class ResultJobs:
 
     async def _make(self, job: Job) -> None:
         try:
-            await self._run(job)
+            async with self._turns:
+                job.state = RUNNING
+                self._name(job)  # it may have waited for long
+                await self._run(job)
         except Exception as error:  # whatever it is, the person who waits must read it
             LOG.exception("a result")
             job.problem = f"{type(error).__name__}: {error}"

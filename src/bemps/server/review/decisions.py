@@ -33,4 +33,4 @@ def decide(store: Store, answer: NewAnswer, instead_of: str | None) -> Event:
         raise InputError(
             "Decision", expected="the one that you saw", got=got, fix="Open Team again to see it, and to change it."
         )
-    return store.adjudicate(answer.item, str(answer.label), answer.annotator, request=answer.request)
+    return store.record([answer])[0]

@@ -20,6 +20,7 @@ from bemps.store import Answer, Example, Item
 from bemps.store.validation import LONGEST_NAME
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+ClassNumber = Annotated[int | None, Field(ge=0, le=1_000_000)]
 RequestId = Annotated[str, Field(min_length=8, max_length=100)]
 
 

@@ -43,7 +43,8 @@ async def assign(shares: Shares, annotator: Annotator, engine: TheEngine) -> JSO
     async with engine.settings_lock:
         if named:
             changes["assigned_to"] = dict(engine.settings.assigned_to or {}) | named
-        await engine.change_settings(changes, annotator)
+        if changes:
+            await engine.change_settings(changes, annotator)
     return JSONResponse(state_of(engine))
 
 

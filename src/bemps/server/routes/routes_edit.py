@@ -12,6 +12,7 @@ from bemps.server.panels.keys import check_key
 from bemps.server.queue.known_people import known_person
 from bemps.server.routes.route_values import (
     Annotator,
+    ClassNumber,
     Name,
     RequestId,
     TheEngine,
@@ -65,6 +66,8 @@ class Answered(BaseModel):
         The kind of the answer.
     label : str or None
         The name of the class, if the answer is a label.
+    class_id : int or None
+        The number of the class. It holds whatever the class is called meanwhile.
     note : str or None
         A remark of the annotator.
     request : str
@@ -76,6 +79,7 @@ class Answered(BaseModel):
     item: Name
     kind: Literal["label", "skip", "unsure", "note", "clear", "later"]
     label: Name | None = None
+    class_id: ClassNumber = None
     note: Annotated[str, Field(max_length=LONGEST_NOTE)] | None = None
     request: RequestId
     method: Literal["suggested"] | None = None
@@ -123,6 +127,8 @@ class Settled(BaseModel):
         The id of the item.
     label : str
         The name of the class.
+    class_id : int, optional
+        The number of the class. It holds whatever the class is called meanwhile.
     request : str
         The id of the request. A second request with the same id changes nothing.
     instead_of : str, optional
@@ -131,6 +137,7 @@ class Settled(BaseModel):
 
     item: Name
     label: Name
+    class_id: ClassNumber = None
     request: RequestId
     instead_of: Name | None = None
 
@@ -161,10 +168,18 @@ async def answer(answered: Answered, annotator: Annotator, engine: TheEngine) ->
     if answered.method is not None:
         check_accepted(answered.item, answered.kind, engine)
     new_answer = NewAnswer(
-        annotator, answered.item, answered.kind, answered.label, answered.note, answered.request, method=answered.method
+        annotator,
+        answered.item,
+        answered.kind,
+        answered.label,
+        answered.note,
+        answered.request,
+        method=answered.method,
+        class_id=answered.class_id,
     )
     event = await engine.answer(new_answer)
-    return JSONResponse({"saved": True, "seq": event.seq, "previous": event.previous} | state_of(engine, annotator))
+    stored = {"saved": True, "seq": event.seq, "label": event.label, "previous": event.previous}
+    return JSONResponse(stored | state_of(engine, annotator))
 
 
 @router.post("/undo")
@@ -220,7 +235,9 @@ async def set_key(change: Key, annotator: Annotator, engine: TheEngine) -> JSONR
 @router.post("/adjudicate")
 async def adjudicate(settled: Settled, annotator: Annotator, engine: TheEngine) -> JSONResponse:
     """Record the label that settles a disagreement."""
-    answer = NewAnswer(annotator, settled.item, "adjudicate", settled.label, None, settled.request)
+    answer = NewAnswer(
+        annotator, settled.item, "adjudicate", settled.label, None, settled.request, class_id=settled.class_id
+    )
     await engine.adjudicate(answer, settled.instead_of)
     return JSONResponse(state_of(engine))
 

@@ -16,14 +16,15 @@ from bemps.server.panels.team_panel import shares_of, team_of
 from bemps.server.routes.route_values import Annotator, Query, TheEngine, has_images, panel_of_items
 from bemps.server.suggestions.suggestion_quality import quality_of
 from bemps.store import COLOURS
+from bemps.store.events import LABEL
 
 router = APIRouter(prefix="/panel")
 PAGE = 30
 
 
 @router.get("/why")
-async def why(engine: TheEngine, query: Query) -> HTMLResponse:
-    """Return the panel that explains why an item was asked."""
+async def why(engine: TheEngine, annotator: Annotator, query: Query) -> HTMLResponse:
+    """Return the panel that explains why an item was asked, with the guess where it was asked for this item."""
     item = query.get("item", "")
     if not item:
         return HTMLResponse(render("why.html", item=None))
@@ -33,6 +34,8 @@ async def why(engine: TheEngine, query: Query) -> HTMLResponse:
     items = {other.id: other for other in await engine.read(lambda: list(engine.store.items(named)))}
     answers = await engine.read(engine.store.current)
     labels = {name: answers[name].label for name in about["near"] if name in answers}
+    measures = await _measures(engine, item, annotator)
+    asked = query.get("guess") == item and not measures
     return await panel_of_items(
         engine,
         "why.html",
@@ -41,8 +44,9 @@ async def why(engine: TheEngine, query: Query) -> HTMLResponse:
         about=about,
         items=items,
         labels=labels,
-        guess=about.get("guess") if query.get("guess") else None,
-        asked=bool(query.get("guess")),
+        guess=about.get("guess") if asked else None,
+        asked=asked,
+        measures=measures,
         ready=engine.model_status.ready,
         can_learn=can_learn(engine, answers),
         state=engine.model_state,
@@ -50,11 +54,19 @@ async def why(engine: TheEngine, query: Query) -> HTMLResponse:
 
 
 @router.get("/guess-words")
-async def guess_words(engine: TheEngine, item: str) -> HTMLResponse:
+async def guess_words(engine: TheEngine, annotator: Annotator, item: str) -> HTMLResponse:
     """Return the words of an item that speak for the model's guess."""
     await engine.item(item)  # an unknown id does not reach the process of the model
-    reasons = await engine.answers.guess_words(item)
+    reasons = {} if await _measures(engine, item, annotator) else await engine.answers.guess_words(item)
     return HTMLResponse(render("guess_words.html", reasons=reasons))
+
+
+async def _measures(engine: Engine, item: str, annotator: str) -> bool:
+    """Whether an item is for the audit and this person has yet to label it: a guess would lead them."""
+    if item not in engine.schedule.reserved:
+        return False
+    answers = await engine.read(lambda: engine.store.answers_of(item))
+    return not any(answer.annotator == annotator and answer.kind == LABEL for answer in answers)
 
 
 async def _about(engine: Engine, item: str) -> dict[str, Any]:
@@ -64,7 +76,7 @@ async def _about(engine: Engine, item: str) -> dict[str, Any]:
     known = engine.model_status.about.get(item) or at_that_time
     if "search" in at_that_time:
         known = known | {"search": at_that_time["search"]}
-    if "near" not in known:
+    if "near" not in known or (engine.model_status.ready and not known.get("guess")):  # asked before there was a model
         await engine.item(item)  # an unknown id does not reach the process of the model
         known = known | await engine.answers.look(item)
     return {"others": [], "near": [], "broken": False, **known}

@@ -22,7 +22,7 @@ from bemps.store.project_settings import ProjectSettings
 
 router = APIRouter()
 TABLES = ("csv", "jsonl", "parquet", "xlsx")  # formats that the log fits into
-TASKS = {"embed": "reading the items", "predict": "predicting"}
+TASKS = {"embed": "reading the items", "fine-tune": "learning the language of your texts", "predict": "predicting"}
 
 
 class Asked(BaseModel):
@@ -85,7 +85,7 @@ async def make(asked: Asked, _: Annotator, engine: TheEngine) -> JSONResponse:
     if asked.format is not None and asked.format not in FORMATS:
         raise unknown_name("format", asked.format, FORMATS)
     project = project_name(engine.store, engine.settings.title)
-    job = engine.results.start(ResultWish(**asked.model_dump()), engine.labels, project)
+    job = engine.results.start(ResultWish(**asked.model_dump()), project)
     return JSONResponse(_as_json(job))
 
 
@@ -130,7 +130,7 @@ def _as_json(job: Job) -> dict[str, Any]:
         "name": job.wish.title,
         "labels": job.labels,
         "time": f"{job.moment:%H:%M}",
-        "task": TASKS.get(job.task, job.task or "starting"),
+        "task": TASKS.get(job.task, job.task or "getting ready"),
         "done": job.done,
         "total": job.total,
         "file": job.file.name if job.file is not None and job.state == DONE else None,

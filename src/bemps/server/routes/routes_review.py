@@ -40,6 +40,7 @@ async def review(engine: TheEngine, annotator: Annotator, query: Query) -> HTMLR
     return await panel_of_items(
         engine,
         "review.html",
+        without_label=review_panel.WITHOUT_LABEL,
         judged=(answer or {}).get("judged", 0),
         from_model=from_model,
         waiting=waiting,

@@ -1,7 +1,7 @@
 // What is new in the classes, in words, and which keys mean another class than they ever did on this page.
 
 export class ClassHistory {
-  constructor() { Object.assign(this, { list: [], gone: [], owners: new Map() }); }
+  constructor() { Object.assign(this, { list: [], gone: [], owners: new Map(), numbers: new Map() }); }
 
   // given: { list, gone }, as the server has them; returns { words, moved }
   learn({ list, gone }) {
@@ -10,10 +10,14 @@ export class ClassHistory {
     // a key that was free for a while is remembered too: fingers do not know that a class went
     const moved = list.flatMap(({ id, keys }) => keys.filter((key) => this.owners.has(key) && this.owners.get(key) !== id));
     for (const { id, keys } of list) for (const key of keys) this.owners.set(key, id);
+    for (const { id, name } of [...gone, ...list]) this.numbers.set(name, id);
     this.list = list;
     this.gone = gone;
     return { words: words.join(" "), moved };
   }
+
+  // the label of an answer, with the number of its class: it holds whatever the class is called when the answer arrives
+  labelled(label) { return label && this.numbers.has(label) ? { label, class_id: this.numbers.get(label) } : { label }; }
 
   // classes that have no button any more
   left(list, gone) {

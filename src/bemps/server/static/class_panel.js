@@ -19,9 +19,12 @@ export function classTasks(values, { change, item }) {
   };
 }
 
-// one Save for everything; the name last, as the others go by the old one
-async function edit({ old, name, key, was, description, colour }, change) {
-  if (key !== was) await change("api/class/key", { name: old, key }, false);
-  await change("api/class/change", { name: old, description, colour }, name === old);
-  if (name !== old) await change("api/class/rename", { old, new: name });
+// one Save for everything that was changed; the name last, as the others go by the old one
+async function edit({ old, name = old, key, description, colour }, change) {
+  const letters = [
+    key !== undefined && ["api/class/key", { name: old, key }],
+    (description !== undefined || colour !== undefined) && ["api/class/change", { name: old, description, colour }],
+    name !== old && ["api/class/rename", { old, new: name }],
+  ].filter(Boolean);
+  for (const [i, [path, body]] of letters.entries()) await change(path, body, i === letters.length - 1);
 }

@@ -3,9 +3,9 @@
 const find = (id) => document.getElementById(id);
 
 export class ClassSearch {
-  // changed: the order is another one now; ended: it has ended by itself
-  constructor({ post, changed, ended }) {
-    Object.assign(this, { post, changed, ended, label: "", waiting: "" });
+  // changed: the order is another one now; ended: it has ended by itself; trouble: it goes on although somebody has stopped it
+  constructor({ post, changed, ended, trouble }) {
+    Object.assign(this, { post, changed, ended, trouble, label: "", waiting: "" });
     find("class-search-stop").addEventListener("click", () => this.stop());
   }
 
@@ -39,7 +39,9 @@ export class ClassSearch {
   }
 
   async stop() {
-    const reply = await this.post("api/class/search/stop", {});
-    this.show(reply.class_search, true);
+    try {
+      const reply = await this.post("api/class/search/stop", {});
+      this.show(reply.class_search, true);
+    } catch (error) { this.trouble(error); }
   }
 }

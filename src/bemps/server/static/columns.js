@@ -6,14 +6,14 @@ export function showColumns(item) {
   const columns = (item && item.columns) || [], list = find("columns");
   list.replaceChildren(...columns.map(row));
   list.hidden = !columns.length;
-  list.scrollTop = 0;
+  list.scrollTo(0, 0);
   reach();
 }
 
 // only what scrolls is a stop of the Tab key
 function reach() {
   const list = find("columns");
-  if (list.scrollHeight > list.clientHeight + 1) list.tabIndex = 0; else list.removeAttribute("tabindex");
+  if (list.scrollHeight > list.clientHeight + 1 || list.scrollWidth > list.clientWidth + 1) list.tabIndex = 0; else list.removeAttribute("tabindex");
 }
 
 // the columns in words, for those who hear the page

@@ -26,10 +26,13 @@ export function guidelineTasks(values, { told, panels }) {
   };
 }
 
-// the editor closes, and nothing in it counts as typed
+// the editor closes, if it is still there, and nothing in it counts as typed
 function leave() {
-  find("guidelines-text").value = find("guidelines-text").defaultValue;
+  const field = find("guidelines-text");
+  if (!field) return;
+  field.value = field.defaultValue;
   find("guidelines-edit").open = false;
+  find("drafts")?.remove();
 }
 
 // words for a change by somebody else; "" where there is none

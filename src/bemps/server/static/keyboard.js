@@ -6,12 +6,18 @@ const OFF = "bemps-keys-off";
 const PAGE = 0.85; // of the visible height
 const SCROLLS = { " ": PAGE, PageDown: PAGE, PageUp: -PAGE, ArrowDown: 0.12, ArrowUp: -0.12, End: Infinity, Home: -Infinity };
 
+const CONTROLS = "button, a, summary";
+
 export class Keyboard {
   constructor({ label, command, pending, moved, content }) {
     Object.assign(this, { label, command, pending, moved, content, names: new Map(), firsts: new Set(), first: "", timer: 0 });
     this.unsafe = new Set(); // keys that mean another class than a moment ago: the first press only says so
     document.addEventListener("keydown", (event) => this.pressed(event));
     document.addEventListener("keyup", (event) => { if (event.key === " " && this.answers(event.target)) event.preventDefault(); });
+    // a control that vanishes under the focus of somebody at the keys: the Enter after that was meant for it
+    this.control = null;
+    document.addEventListener("focusin", ({ target }) => { this.control = target.matches?.(CONTROLS) && target.matches(":focus-visible") ? target : null; });
+    document.addEventListener("focusout", ({ target }) => { setTimeout(() => { if (this.control === target && isThere(target)) this.control = null; }); });
     this.sign();
   }
 
@@ -32,11 +38,19 @@ export class Keyboard {
     if (event.ctrlKey || event.metaKey) { this.withControl(event); return; }
     if (event.altKey || event.isComposing || isField(event.target)) return;
     if (event.key in SCROLLS) { this.scroll(event); return; }
-    if (event.key === "Enter" && [document.body, this.content].includes(event.target) && !event.repeat) { this.command("enter", event); return; }
+    if (event.key === "Enter" && [document.body, this.content].includes(event.target) && !event.repeat) { if (!this.tookLost(event)) this.command("enter", event); return; }
     if (event.repeat || this.off) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : "";
     if (!key) return;
     if (this.used(this.first + key, key, event)) event.preventDefault();
+  }
+
+  // whether this Enter was for a control that is gone; the next one is for the item
+  tookLost({ target }) {
+    const isLost = target === document.body && this.control !== null && !isThere(this.control);
+    this.control = null;
+    if (isLost) this.content.focus({ preventScroll: true });
+    return isLost;
   }
 
   used(both, key, event) {
@@ -82,7 +96,10 @@ export class Keyboard {
   }
 }
 
+function isThere(control) { return control.isConnected && control.getClientRects().length > 0; }
+
+// a panel that people open to type in takes letters from its first moment, before its field is there
 function isField(target) {
-  return target.isContentEditable || ["TEXTAREA", "SELECT"].includes(target.tagName) ||
+  return target.isContentEditable || target.matches?.("[data-typing]") || ["TEXTAREA", "SELECT"].includes(target.tagName) ||
     (target.tagName === "INPUT" && !["checkbox", "radio", "button", "submit"].includes(target.type));
 }

@@ -31,6 +31,22 @@ export class ItemList {
     this.form.querySelector("#list-confirm").focus();
   }
 
+  // classes may have got other names
+  learn(classes) {
+    if (!this.form || !this.form.isConnected) return;
+    const names = new Map(classes.map(({ id, name }) => [String(id), name]));
+    for (const button of this.form.querySelectorAll("[data-act=list-class]")) {
+      const name = names.get(button.dataset.class) || button.dataset.label;
+      if (button.getAttribute("aria-pressed") === "true") this.label = name;
+      button.dataset.label = name;
+      button.querySelector("span").textContent = name;
+    }
+    this.count();
+  }
+
+  // what is seen of an item
+  textOf(id) { return this.boxes.find((box) => box.value === id)?.closest("label").innerText.trim() || ""; }
+
   tickAll(on) {
     for (const box of this.boxes) box.checked = on;
     this.count();

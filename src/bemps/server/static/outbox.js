@@ -39,8 +39,10 @@ export class Outbox {
 
   // shown: the item that the page has shown again already, for a step back
   // again: whether the page showed an earlier answer to the item
-  add(path, body, { shown = null, again = false } = {}) {
-    const letter = { path, shown, again, body: { ...body, request: newId() } };
+  // about: the request of what a step takes back or brings back, where this page made it
+  // texts: what is seen of its items, for the words about a refusal
+  add(path, body, { shown = null, again = false, about = null, texts = [] } = {}) {
+    const letter = { path, shown, again, about, texts, body: { ...body, request: newId() } };
     if (this.stored) this.load(); // another tab may have written
     this.memory.push(letter);
     this.keep();
@@ -48,9 +50,14 @@ export class Outbox {
     return letter;
   }
 
-  drop(letter) {
+  drop(letter) { this.only((other) => other.body.request !== letter.body.request); }
+
+  // steps that are about what was refused: they would take back something else
+  withdraw(request) { this.only((other) => other.about !== request); }
+
+  only(isKept) {
     if (this.stored) this.load();
-    this.memory = this.memory.filter((other) => other.body.request !== letter.body.request);
+    this.memory = this.memory.filter(isKept);
     this.keep();
   }
 

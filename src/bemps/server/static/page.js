@@ -9,23 +9,27 @@ import { ClassHelp } from "./class_help.js";
 import { classTasks } from "./class_panel.js";
 import { ClassSearch } from "./class_search.js";
 import { columnWords } from "./columns.js";
+import { seenValues, sentValues, settle } from "./drafts.js";
 import { GuessWords } from "./guess_words.js";
 import { guessTerms, highlight, keywordTerms, searchTerms } from "./highlight.js";
-import { fragment, get, post } from "./post.js";
+import { fragment, get, post, Refused } from "./post.js";
 import { amount, ItemList } from "./list.js";
 import { guidelineNews, guidelineTasks } from "./guidelines.js";
 import { ItemMap } from "./map.js";
 import { Queue } from "./queue.js";
+import { Refusals, shortened } from "./refusals.js";
 import { Results } from "./results.js";
 import { answerWords, doneAgain, takenBack } from "./step_words.js";
 import { Suggestions } from "./suggestions.js";
+import { Trail } from "./trail.js";
 import { addNotice, clearNotices, filterClasses, markAnswer, passNotice, say, showBanner, showClasses, showItem, showMore, showNote, showPending, showSaved } from "./show.js";
 
 const find = (id) => document.getElementById(id);
 const project = JSON.parse(find("project").textContent);
 const POLL = 3; // seconds between looks at what others and the model do
 const LATER_WORDS = "This item has an answer. Later is for items without one.";
-const problems = { send: "", fetch: "", refused: "" };
+const PEOPLE = "people of "; // before the value, in the names of fields of the Team panel
+const problems = { send: "", fetch: "", refused: "", files: "" };
 let classes = [];
 const history = new ClassHistory(), help = new ClassHelp(find("classes")), classFit = new ClassFit(find("classes"));
 let announced = "";
@@ -33,7 +37,8 @@ let hits = []; // items of a list, to be gone through one after the other
 let searched = ""; // what was looked for in the list that an item was opened from
 let noted = null; // the item of the note that is being written
 let reviewing = false; // whether these have answers already, to be looked at again
-const trail = [], undone = []; // what was answered on this page, and what of it was taken back: { item, kind, label }; null where the server tells
+const trail = new Trail();
+const refusals = new Refusals();
 
 const outbox = new Outbox(`bemps-outbox ${project.id} ${project.annotator}`, {
   saved: (letter, reply) => savedLetter(letter, reply),
@@ -53,12 +58,14 @@ const itemMap = new ItemMap({ open: (id) => { hits = []; searched = ""; openItem
 const classSearch = new ClassSearch({
   post,
   changed: () => queue.reorder(),
-  ended: (name) => { const words = `The search for ${name} is over: the usual order is back.`; passNotice(words); say(words); },
+  ended: (name) => say(passNotice(`The search for ${name} is over: the usual order is back.`)),
+  trouble: (error) => say(passNotice(`The search goes on: ${error.message.replace(/[.]$/, "")}.`)),
 });
 const itemList = new ItemList({ confirm: labelList });
 const results = new Results({
   ready: (job) => { const words = job.file ? `${job.name}: ${job.file} is ready.` : `${job.name}: ${job.problem}`; passNotice(words); say(words); },
-  trouble: (error) => showBanner(error.message),
+  refused: (error) => say(passNotice(error.message)),
+  trouble: (words) => { if (problems.files !== words) { problems.files = words; showTrouble(); } },
 });
 const suggestions = new Suggestions({
   items: () => [queue.current, ...queue.ahead],
@@ -86,8 +93,8 @@ function answer(said, words) {
   if (itemList.isOpen) { showSaved("Close the list first: Esc", "trouble"); say("Close the list first."); return; }
   if (!item) return;
   keepNote(); // before the answer, which undo takes back first
-  outbox.add("api/answer", { item: item.id, ...said }, { again: Boolean(item.old || item.label) });
-  remember({ item, kind: said.kind, label: said.label });
+  const { request } = outbox.add("api/answer", { item: item.id, ...said, ...history.labelled(said.label) }, { again: Boolean(item.old || item.label), texts: [shortened(item.text)] }).body;
+  trail.add({ request, item, kind: said.kind, label: said.label });
   announced = words;
   showSaved(`${words} …`, "waiting");
   flash(said.label);
@@ -96,13 +103,10 @@ function answer(said, words) {
   showTrouble();
 }
 
-function remember(step) { trail.push(step); undone.length = 0; }
-
 // one label for all ticked items of a list
 function labelList(items, name) {
   keepNote();
-  outbox.add("api/list", { items, label: name });
-  remember(null);
+  trail.add({ request: outbox.add("api/list", { items, ...history.labelled(name) }, { texts: items.map((id) => shortened(itemList.textOf(id))) }).body.request });
   panels.close();
   queue.drop(items);
   showSaved(`${amount(items.length)} as ${name} …`, "waiting");
@@ -113,8 +117,8 @@ function labelList(items, name) {
 function savedList(letter, reply) {
   const left = letter.body.items.filter((id) => !reply.items.includes(id));
   queue.release(left); // somebody was quicker
-  const words = `Labelled ${amount(reply.items.length)} as ${letter.body.label}.`;
-  showDone(`${amount(reply.items.length)} as ${letter.body.label} · saved`);
+  const words = `Labelled ${amount(reply.items.length)} as ${reply.label}.`;
+  showDone(`${amount(reply.items.length)} as ${reply.label} · saved`);
   passNotice([words, reply.left_out, reply.items.length ? "One undo takes all of it back." : ""].filter(Boolean).join(" "));
   say(`${words} ${reply.left_out}`);
 }
@@ -133,8 +137,8 @@ function showDone(words) {
 
 function savedLetter(letter, reply) {
   told(reply);
-  showDone(letter.path === "api/answer" ? `${letter.body.label || letter.body.kind} · saved` : "");
-  if (reply.previous && !["note", "later"].includes(letter.body.kind) && !letter.again) say(addNotice(replacedWords(letter.body, reply.previous)));
+  showDone(letter.path === "api/answer" ? `${reply.label || letter.body.kind} · saved` : "");
+  if (reply.previous && !["note", "later"].includes(letter.body.kind) && !letter.again && reply.previous !== reply.label) say(addNotice(replacedWords({ ...letter.body, label: reply.label }, reply.previous)));
   if (letter.path === "api/list") savedList(letter, reply);
   if (letter.path === "api/undo" || letter.path === "api/redo") stepped(letter.path.slice(4), reply, letter.shown);
   queue.fill();
@@ -177,17 +181,28 @@ function steppedMany(what, { items, was }) {
   say(passNotice(words));
 }
 
+// it never was: its items are there again, and no step back is about it
 function refusedLetter(letter, error) {
-  problems.refused = `Not saved: ${letter.body.label || letter.body.kind || "your answer"}. ${error.message}`;
-  if (letter.body.item) openItem(letter.body.item);
+  const { items, item, request } = letter.body;
+  trail.refused(letter);
+  outbox.withdraw(request);
+  refusals.add(letter, error.message);
+  problems.refused = refusals.words;
+  showSaved("not saved", "trouble");
+  if (items) { queue.release(items); queue.fill(); }
+  else if (item || letter.shown) askAgain(item || letter.shown);
   refreshState();
+}
+
+// not only opened: without an answer it stays in the queue
+async function askAgain(id) {
+  if (await openItem(id) && currentId() === id && !queue.current.answered) queue.current.old = false;
 }
 
 function note(text, item = queue.current) {
   if (!item) return;
   item.note = text;
-  outbox.add("api/answer", { item: item.id, kind: "note", note: text });
-  remember(null);
+  trail.add({ request: outbox.add("api/answer", { item: item.id, kind: "note", note: text }, { texts: [shortened(item.text)] }).body.request });
   if (queue.current && queue.current.id === item.id) showNote(text);
 }
 
@@ -290,6 +305,7 @@ function learnClasses(given) {
   showClasses(classes, label);
   classFit.learn(classes.map(({ name }) => name));
   help.learn(classes);
+  itemList.learn(classes);
   keyboard.learn(classes, moved);
   if (words) say(addNotice(words));
   markAnswer(queue.current ? queue.current.label : null);
@@ -311,7 +327,8 @@ function showTrouble() {
   const lost = !problems.send && problems.fetch ? `No new items: ${problems.fetch.replace(/\.$/, "")}. Trying again.` : "";
   const count = queue.here;
   const supply = problems.fetch && count ? ` ${count} item${count > 1 ? "s" : ""} can be answered meanwhile.` : "";
-  showBanner((problems.send || problems.refused || lost) + supply);
+  const late = problems.files && `The file is still waited for: ${problems.files.replace(/\.$/, "")}.`;
+  showBanner((problems.send || problems.refused || lost || late) + supply, Boolean(problems.refused && !problems.send));
 }
 
 function flash(name) {
@@ -367,14 +384,12 @@ function confirm() {
 
 // shown at once where this page knows what the step is about, also while the server is away; else when its answer comes
 function step(what) {
-  const [from, to] = what === "undo" ? [trail, undone] : [undone, trail];
-  const known = from.length ? from.pop() : null;
-  to.push(known);
+  const known = trail.take(what), { item } = known;
   showSaved(what === "undo" ? "taking back …" : "bringing back …", "waiting");
-  outbox.add(`api/${what}`, {}, { shown: known && known.item.id }); // before a note that is kept when its item goes
-  if (known) announced = what === "undo" ? takenBack(known, { label: known.item.own }) : doneAgain(known, known.item);
-  if (known && what === "undo") queue.put(known.item, { old: Boolean(known.item.answered), words: announced });
-  else if (known) { say(announced); queue.forget(known.item.id); }
+  outbox.add(`api/${what}`, {}, { shown: item && item.id, about: known.request }); // before a note that is kept when its item goes
+  if (item) announced = what === "undo" ? takenBack(known, { label: item.own }) : doneAgain(known, item);
+  if (item && what === "undo") queue.put(item, { old: Boolean(item.answered), words: announced });
+  else if (item) { say(announced); queue.forget(item.id); }
   showTrouble();
 }
 
@@ -390,9 +405,11 @@ function command(key, event) {
 function escape(event) {
   if (!find("note-form").hidden) toggleNote(false);
   else if (event.target === find("find")) { clearFinder(); find("content").focus(); }
-  else if (problems.refused) { problems.refused = ""; showTrouble(); }
+  else if (problems.refused) closeRefused();
   else if (!panels.close()) clearNotices();
 }
+
+function closeRefused() { refusals.clear(); problems.refused = ""; showTrouble(); }
 
 function toggleNote(open = find("note-form").hidden) {
   showNoteForm(open);
@@ -408,9 +425,11 @@ function showNoteForm(open) {
 
 function zoom() { if (queue.current && queue.current.image) find("content").classList.toggle("zoomed"); }
 
+// of the item on show now, whatever comes while the panel opens
 async function guess() {
+  const item = currentId();
   if (panels.open !== "why") await panels.toggle("why");
-  panels.refresh("guess=1");
+  if (panels.open === "why") panels.refresh(new URLSearchParams({ guess: item }).toString());
 }
 
 function isOwn(given) { return Boolean(given) && given.kind !== "adjudicate" && given.annotator === project.annotator; }
@@ -450,7 +469,7 @@ function openHit(button) {
 function filled(panel) {
   const box = panel.querySelector("#keys-off");
   if (box) box.checked = keyboard.off;
-  if (results.running) results.watch();
+  if (results.unfinished) results.watch();
   itemMap.attach(panel);
   itemList.attach(panel);
   suggestions.attach(panel);
@@ -465,22 +484,24 @@ function clearFinder() {
 
 // what panels ask for
 async function act(name, values, source) {
+  const sent = source.elements ? sentValues(source) : new Map();
+  const save = (path, body, isLast) => change(path, body, sent, isLast);
   const tasks = {
     "open-item": () => openHit(source),
     "guess": () => guess(),
     "keys-off": () => { keyboard.off = values.off; },
     "page": () => panels.refresh(values.query),
     ...guidelineTasks(values, { told, panels }),
-    ...classTasks(values, { change, item: queue.current && queue.current.id }),
+    ...classTasks(values, { change: save, item: queue.current && queue.current.id }),
     "open-panel": () => panels.toggle(values.name),
     "map-class": () => itemMap.list(new URLSearchParams({ class: values.class })),
     "make-result": () => results.make(values),
     "cancel-result": () => results.cancel(values.id),
-    "adjudicate": () => decide(values),
-    "decide": () => decide(values),
-    "settings": () => saveSettings(values),
-    "assign-by": () => change("api/assignment", { column: values.column }),
-    "assign": () => saveShares(values),
+    "adjudicate": () => decide(values, save),
+    "decide": () => decide(values, save),
+    "settings": () => saveSettings(values, source, save),
+    "assign-by": () => save("api/assignment", { column: values.column }),
+    "assign": () => saveShares(values, save),
     "open-search": () => panels.show("labelled", "state=unanswered"),
     "look-for": () => lookFor(values.label),
     "open-list": () => panels.show("list", values.query),
@@ -488,8 +509,8 @@ async function act(name, values, source) {
     "list-tick": () => itemList.tickAll(Boolean(values.on)),
     "list-alike": () => listAlike(Number(values.most)),
     "label-list": () => itemList.submit(),
-    "suggest": () => change("api/suggest", { source: values.source, address: values.address, model: values.model, agreed: values.agreed }),
-    "suggest-retry": () => change("api/suggest/retry", {}),
+    "suggest": () => save("api/suggest", { source: values.source, address: values.address, model: values.model, agreed: values.agreed }),
+    "suggest-retry": () => save("api/suggest/retry", {}),
     "name": () => changeName(values.name),
   };
   try { await tasks[name](); } catch (error) { complain(source, error.message); }
@@ -505,9 +526,9 @@ async function changeName(typed) {
 }
 
 // settle a disagreement; a decision that somebody made meanwhile is not replaced unseen
-async function decide({ item, label, instead }) {
-  await change("api/adjudicate", { item, label, instead_of: instead || null, request: newId() });
-  remember(null);
+async function decide({ item, label, instead }, save) {
+  await save("api/adjudicate", { item, ...history.labelled(label), instead_of: instead || null, request: newId() });
+  trail.add({});
 }
 
 async function lookFor(name) {
@@ -523,23 +544,35 @@ function listAlike(most) {
   if (items.length) panels.show("list", new URLSearchParams([["source", "alike"], ...items.map((id) => ["item", id])]).toString());
 }
 
-async function saveSettings({ act: _, ...values }) {
+async function saveSettings(values, form, save) {
   const before = JSON.parse(project.display).remote_images;
-  await change("api/settings", { values });
+  try { await save("api/settings", { values, seen: seenValues(form, Object.keys(values)) }); } catch (error) {
+    if (!(error instanceof Refused) || panels.open !== "settings") throw error;
+    await panels.refresh(); // what was typed stays; the next Save knows what the words say
+    for (const field of document.querySelectorAll("#panel [data-new]")) field.dataset.seen = field.dataset.new;
+    complain(find("panel-content").querySelector("form"), error.message);
+    return;
+  }
   if (JSON.parse(project.display).remote_images !== before) location.reload(); // what a page may load is decided when it is loaded
-  document.getElementById("settings-saved").textContent = "Saved.";
+  saySaved("settings-saved");
 }
 
-// the people of each value, as the Team panel numbers them
-async function saveShares(values) {
-  const numbers = Object.keys(values).filter((name) => name.startsWith("value-")).map((name) => name.slice(6));
-  await change("api/assignment", { people: Object.fromEntries(numbers.map((n) => [values[`value-${n}`], values[`people-${n}`]])) });
-  document.getElementById("assign-saved").textContent = "Saved.";
+// the people of each value that somebody changed
+async function saveShares(values, save) {
+  const changed = Object.entries(values).filter(([name]) => name.startsWith(PEOPLE));
+  await save("api/assignment", { people: Object.fromEntries(changed.map(([name, people]) => [name.slice(PEOPLE.length), people])) });
+  saySaved("assign-saved");
 }
 
-async function change(path, body, refresh = true) {
+// in the panel, if that is still open
+function saySaved(id) { if (find(id)) find(id).textContent = "Saved."; }
+
+// `isLast`: whether nothing else of what was sent is to come
+async function change(path, body, sent, isLast = true) {
   told(await post(path, body));
-  if (refresh) await panels.refresh();
+  if (!isLast) return;
+  settle(sent);
+  await panels.refresh();
 }
 
 function complain(source, words) {
@@ -557,6 +590,7 @@ for (const button of document.querySelectorAll("[data-do]")) {
 }
 find("summary-result").addEventListener("click", () => panels.toggle("result", find("summary-result")));
 find("notice-close").addEventListener("click", clearNotices);
+find("banner-close").addEventListener("click", closeRefused);
 find("content").addEventListener("scroll", showMore, { passive: true });
 new ResizeObserver(showMore).observe(find("content"));
 find("content").addEventListener("dblclick", zoom);

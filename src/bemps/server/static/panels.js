@@ -1,15 +1,18 @@
 // The side panel: one fragment at a time, made by the server.
 
+import { changedValues, Drafts } from "./drafts.js";
+import { focusKept } from "./focus.js";
 import { fragment } from "./post.js";
 
 const REFRESH = 4; // seconds, for panels that tell how things go
 const TYPING = 250, SETTLE = 150; // milliseconds: after the last letter of a search; after the last of several answers
 const SOON = 1500; // milliseconds
 const OF_ANSWERS = ["labelled", "team", "review"];
+const FORM = "classes"; // the panel that people open to type in
 
 export class Panels {
   constructor({ item, act, filled, closed }) {
-    Object.assign(this, { item, act, filled, closed, open: "", opener: null });
+    Object.assign(this, { item, act, filled, closed, open: "", opener: null, filledWith: "", drafts: new Drafts() });
     this.place = document.getElementById("panel");
     this.content = document.getElementById("panel-content");
     for (const button of document.querySelectorAll("[data-panel]")) {
@@ -31,39 +34,48 @@ export class Panels {
     this.open = name;
     this.opener = opener || document.activeElement;
     this.query = "";
-    this.content.replaceChildren(moment());
-    this.place.hidden = false;
-    document.body.classList.add("with-panel");
-    this.mark();
+    this.begin();
+    if (name === FORM) this.place.focus({ preventScroll: true }); // at once, so that letters of a name are no answers
     await this.refresh();
-    if (this.open === name) this.place.focus({ preventScroll: true });
+    if (this.open === name) this.start(name).focus({ preventScroll: true });
   }
+
+  // where people go on: with a keyboard, whoever opens the form types a name
+  start(name) { return (name === FORM && matchMedia("(pointer: fine)").matches && document.getElementById("new-class")) || this.place; }
 
   // a panel that is about something
   async show(name, query) {
     if (!this.open) this.opener = document.activeElement;
     this.open = name;
-    this.place.hidden = false;
-    document.body.classList.add("with-panel");
-    this.content.replaceChildren(moment());
-    this.mark();
+    this.begin();
     await this.refresh(query);
     if (this.open === name) this.place.focus({ preventScroll: true });
+  }
+
+  begin() {
+    this.replace(moment());
+    this.place.hidden = false;
+    document.body.classList.add("with-panel");
+    this.mark();
   }
 
   close() {
     if (!this.open) return false;
     this.open = "";
-    if (this.place.contains(document.activeElement)) document.activeElement.blur(); // at once, so that the next key is no letter of its field
+    this.keepDrafts();
+    const inside = this.place.contains(document.activeElement);
+    if (inside) document.activeElement.blur(); // at once, so that the next key is no letter of its field
     this.place.hidden = true;
     document.body.classList.remove("with-panel");
     this.mark();
     this.closed(this.place);
     if (this.opener && this.opener.isConnected) this.opener.focus({ preventScroll: true });
+    if (inside && document.activeElement === document.body) document.getElementById("content").focus({ preventScroll: true });
     return true;
   }
 
   mark() {
+    this.place.toggleAttribute("data-typing", this.open === FORM);
     for (const button of document.querySelectorAll("[data-panel]")) {
       button.setAttribute("aria-expanded", String(button.dataset.panel === this.open));
     }
@@ -86,55 +98,62 @@ export class Panels {
     const item = name === "why" ? `item=${encodeURIComponent(this.item())}` : "";
     const text = [item, this.query].filter(Boolean).join("&");
     this.latest = `${name}?${text}`;
-    const asked = this.latest;
-    let html;
-    try { html = await fragment(`panel/${name}${text ? `?${text}` : ""}`); } catch (error) { html = null; this.failed(error); }
-    if (html !== null && this.latest === asked && this.open === name) this.fill(html);
+    const asked = this.latest, isOpen = () => this.latest === asked && this.open === name;
+    try {
+      const html = await fragment(`panel/${name}${text ? `?${text}` : ""}`);
+      if (isOpen()) this.fill(html);
+    } catch (error) { if (isOpen()) this.failed(error); }
   }
 
   fill(html) {
-    const field = document.activeElement;
-    const typing = field && this.content.contains(field) && field.id ? { id: field.id, value: field.value, at: field.selectionStart } : null;
+    const focusAgain = focusKept(this.content, this.place);
     const open = [...this.content.querySelectorAll("details[open][id]")].map(({ id }) => id);
-    const texts = [...this.content.querySelectorAll("textarea[id], select[id][form]")].filter(isChanged).map(({ id, value, dataset }) => [id, value, dataset.seen]);
+    const opened = this.filledWith !== this.open;
+    this.keepDrafts();
     this.content.innerHTML = html; // made by the server's templates, where every value is escaped
+    this.filledWith = this.open;
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-    for (const [id, value, seen] of texts) this.keep(document.getElementById(id), value, seen);
+    this.drafts.restore(this.open, this.content, opened);
     this.filled(this.content);
     const title = this.content.querySelector("h2");
     this.place.setAttribute("aria-label", title ? title.textContent : "Panel");
-    const again = typing && document.getElementById(typing.id);
-    if (!again) return;
-    again.focus();
-    if (again.type === "search") again.value = typing.value; // letters that came while the server looked
-    if (typing.at !== null && typing.at !== undefined) again.setSelectionRange?.(typing.at, typing.at);
+    focusAgain();
   }
 
-  // what is typed and not saved stays; `seen` is the version of the text that it is about
-  keep(field, value, seen) {
-    if (!field) return;
-    field.value = value;
-    if (seen && field.dataset.seen !== seen) { field.dataset.new = field.dataset.seen; field.dataset.seen = seen; }
+  keepDrafts() { if (this.filledWith) this.drafts.keep(this.filledWith, this.content); }
+
+  // something short instead of the panel; the focus goes nowhere else
+  replace(words) {
+    this.keepDrafts();
+    this.filledWith = "";
+    if (this.content.contains(document.activeElement)) this.place.focus({ preventScroll: true });
+    this.content.replaceChildren(words);
+  }
+
+  discard() {
+    this.filledWith = "";
+    this.drafts.forget(this.open);
+    return this.refresh();
   }
 
   failed(error) {
     const words = document.createElement("p");
     words.className = "problem";
     words.textContent = error.message;
-    this.content.replaceChildren(words);
+    this.replace(words);
   }
 
   clicked(event) {
     const button = event.target.closest("button[data-act]"); // a form has its own turn when it is submitted
-    if (button) this.act(button.dataset.act, button.dataset, button);
+    if (button && button.dataset.act === "discard") this.discard();
+    else if (button) this.act(button.dataset.act, button.dataset, button);
   }
 
   submitted(event) {
     event.preventDefault();
-    const form = event.target;
-    const values = Object.fromEntries(new FormData(form));
+    const form = event.target, { act, partial, ...about } = form.dataset;
     if (form.dataset.search !== undefined) this.refresh(new URLSearchParams(new FormData(form)).toString());
-    else this.act(form.dataset.act, { ...form.dataset, ...values }, form);
+    else this.act(act, { ...about, ...(partial === undefined ? Object.fromEntries(new FormData(form)) : changedValues(form)) }, form);
   }
 
   typed(event) {
@@ -149,10 +168,6 @@ export class Panels {
     if (form && event.target.type !== "search") form.requestSubmit();
     else if (event.target.dataset.act === "keys-off") this.act("keys-off", { off: event.target.checked }, event.target);
   }
-}
-
-function isChanged(field) {
-  return field.options ? ![...field.options].some((each) => each.defaultSelected && each.selected) && field.selectedIndex > 0 : field.value !== field.defaultValue;
 }
 
 // seen only where the answer takes long

@@ -104,7 +104,8 @@ async function drop() {
 
 // -- what is in it --------------------------------------------------------------------------------------------------
 
-async function look(encoding) {
+// `before`: the form that people have filled in already, with other letters
+async function look(encoding, before = null) {
   const html = await fragment(`panel/preview?upload=${upload}&encoding=${encoding}`);
   find("preview").innerHTML = html; // made by the server's templates
   find("preview").hidden = false;
@@ -113,8 +114,10 @@ async function look(encoding) {
   find("make").addEventListener("change", (event) => { if (event.target.id === "encoding") again(event.target.value); else mark(); });
   for (const choice of find("make").elements.source) choice.addEventListener("change", () => { find("make-problem").textContent = ""; }); // said of another choice
   find("cancel").addEventListener("click", () => { complain(""); drop(); find("choose-file").focus(); });
-  find("class-column")?.addEventListener("change", () => suggestLabelled());
-  suggestLabelled();
+  find("class-column")?.addEventListener("change", () => { showNames(); suggestLabelled(); });
+  if (before) takeOver(before);
+  showNames();
+  if (!before) suggestLabelled();
   mark();
   find("preview").querySelector("h2").focus();
 }
@@ -124,7 +127,22 @@ function showLists(visible) {
 }
 
 async function again(encoding) {
-  try { await look(encoding); } catch (error) { find("make-problem").textContent = error.message; }
+  try {
+    await look(encoding, find("make"));
+    find("encoding")?.focus();
+  } catch (error) { find("make-problem").textContent = error.message; }
+}
+
+// what was typed and chosen holds with other letters too; columns are the same by their place
+function takeOver(before) {
+  for (const field of find("make").querySelectorAll(":is(input, select, textarea)[id]:not(#encoding)")) {
+    const old = before.querySelector(`#${field.id}`);
+    if (!old) continue;
+    if (field.type === "file") field.files = old.files;
+    else if (["checkbox", "radio"].includes(field.type)) field.checked = old.checked;
+    else if (!field.options) field.value = old.value;
+    else if (field.options.length === old.options.length) field.selectedIndex = old.selectedIndex;
+  }
 }
 
 function mark() {
@@ -136,13 +154,17 @@ function mark() {
   for (const part of find("make").querySelectorAll("[data-source]")) part.hidden = part.dataset.source !== source;
 }
 
-// a column that is filled in every row would leave nothing to label
-function suggestLabelled() {
+function showNames() {
   const column = find("class-column")?.selectedOptions[0];
   if (!column) return;
   find("class-names").textContent = column.dataset.names;
-  find("labelled").checked = column.dataset.full === "no";
   find("labelled-words").textContent = column.dataset.full === "yes" ? " Every row has one: nothing would be left to label." : "";
+}
+
+// a column that is filled in every row would leave nothing to label
+function suggestLabelled() {
+  const column = find("class-column")?.selectedOptions[0];
+  if (column) find("labelled").checked = column.dataset.full === "no";
 }
 
 // one name in each line, which may have commas; a single line has several names with commas between

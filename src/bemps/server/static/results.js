@@ -1,12 +1,14 @@
 // Files that the server makes: asked for, watched until they are ready, and then downloaded.
 
-import { fragment, get, post } from "./post.js";
+import { fragment, get, post, Refused } from "./post.js";
 
 const PAUSE = 500; // milliseconds between looks
+const UNFINISHED = ["waiting", "running"];
 
 export class Results {
-  constructor({ ready, trouble }) {
-    Object.assign(this, { ready, trouble, mine: new Set(), watching: false });
+  // ready: a file was made, or could not be; refused: it is not there any more; trouble: words while a look fails, "" after one
+  constructor({ ready, refused, trouble }) {
+    Object.assign(this, { ready, refused, trouble, mine: new Set(), watching: false });
   }
 
   // begin to make a file; it is downloaded when it is ready
@@ -34,22 +36,27 @@ export class Results {
     if (focused) (place.querySelector(`[data-id="${focused}"]`) || document.getElementById("panel")).focus({ preventScroll: true });
   }
 
-  get running() { return Boolean(document.querySelector('#result-files [data-state="running"]')); }
+  get unfinished() { return [...document.querySelectorAll("#result-files [data-state]")].some((row) => UNFINISHED.includes(row.dataset.state)); }
 
   async watch() {
     if (this.watching) return;
     this.watching = true;
-    while (this.mine.size || this.running) {
+    while (this.mine.size || this.unfinished) {
       await new Promise((over) => { setTimeout(over, PAUSE); });
-      try { await this.look(); } catch (error) { this.trouble(error); }
+      let trouble = "";
+      try { await this.look(); } catch (error) { if (error instanceof Refused) this.refused(error); else trouble = error.message; }
+      this.trouble(trouble);
     }
     this.watching = false;
   }
 
   async look() {
     for (const id of [...this.mine]) {
-      const job = await get(`api/result?id=${id}`).catch((error) => { this.mine.delete(id); throw error; });
-      if (job.state === "running") continue;
+      const job = await get(`api/result?id=${id}`).catch((error) => {
+        if (error instanceof Refused) this.mine.delete(id); // trouble passes
+        throw error;
+      });
+      if (UNFINISHED.includes(job.state)) continue;
       this.mine.delete(id);
       if (job.file) take(job);
       this.ready(job);

@@ -1,6 +1,7 @@
 // From data to what is seen. Texts go in as text, never as HTML.
 
 import { showColumns } from "./columns.js";
+import { focusKept } from "./focus.js";
 
 const find = (id) => document.getElementById(id);
 
@@ -48,7 +49,7 @@ function showEarlier(item) {
 }
 
 export function showClasses(classes, label) {
-  const many = classes.length > 9;
+  const many = classes.length > 9, focusAgain = focusKept(find("classes"));
   find("finder").hidden = !many;
   find("classes").classList.toggle("many", many);
   find("main").classList.toggle("wide", classes.length > 20);
@@ -62,6 +63,7 @@ export function showClasses(classes, label) {
     button.addEventListener("click", (event) => label(name, event));
     return button;
   }));
+  focusAgain();
   if (!classes.length) find("classes").textContent = "There are no classes yet. Add the first ones under Edit classes.";
 }
 
@@ -116,10 +118,11 @@ export function showPending(key) {
   }
 }
 
-export function showBanner(words) {
-  const banner = find("banner");
-  banner.hidden = !words;
-  if (banner.textContent !== words) banner.textContent = words || "";
+// `canClose`: what stays until somebody has read it
+export function showBanner(words, canClose = false) {
+  find("banner").hidden = !words;
+  find("banner-close").hidden = !canClose;
+  if (find("banner-words").textContent !== words) find("banner-words").textContent = words;
 }
 
 const PASSING = 8; // seconds that news stay which nobody has to act on

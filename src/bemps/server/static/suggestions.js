@@ -27,12 +27,13 @@ export class Suggestions {
   }
 
   show(item) {
-    const may = this.on && item && item.suggestion && !(item.old && item.label) && this.known(item.suggestion);
+    const settled = item && item.old && item.label; // what it is stands above it
+    const may = this.on && item && item.suggestion && !settled && this.known(item.suggestion);
     this.name = may ? item.suggestion : "";
     delete this.button.dataset.late;
-    this.row.hidden = !this.on || !item;
+    this.row.hidden = Boolean(!this.on || !item || settled);
     this.button.hidden = !may;
-    this.none.hidden = Boolean(may || !item || (item.old && item.label));
+    this.none.hidden = Boolean(may);
     this.words.textContent = this.name;
     return this.name;
   }
@@ -47,7 +48,9 @@ export class Suggestions {
   // the form of the panel: the fields of an address are there where an address is chosen
   attach(panel) {
     const source = panel.querySelector("#suggest-source"), fields = panel.querySelector("#suggest-address");
-    source?.addEventListener("change", () => { if (fields) fields.hidden = source.value !== "address"; });
+    const choose = () => { if (fields) fields.hidden = source.value !== "address"; };
+    source?.addEventListener("change", choose);
+    if (source) choose(); // it may have been chosen before the panel was made anew
   }
 
   // how it goes, in the panel, without touching a form that is being filled in

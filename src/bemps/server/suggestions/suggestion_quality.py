@@ -44,7 +44,8 @@ def quality_of(engine: Engine, answers: Mapping[str, Answer]) -> dict[str, Any] 
     -------
     dict or None
         `name`, `right`, `size` (audit items with a label and a suggestion), `without` (audit items with a label and no
-        suggestion), `needed`, `accuracy` (a share with its interval; None with too few), `accepted` and `labels`.
+        suggestion), `needed`, `accuracy` (a share with its interval; None with too few), `accepted` and
+        `labels` (that hold, one for each item), `by_all` (accepted suggestions of everybody, as in the labels file).
     """
     settings = engine.settings
     if not settings.suggest:
@@ -58,6 +59,7 @@ def quality_of(engine: Engine, answers: Mapping[str, Answer]) -> dict[str, Any] 
         "needed": FEWEST_AUDITED,
         "accuracy": wilson(right, size) if size >= FEWEST_AUDITED else None,
         "accepted": sum(answer.method == SUGGESTED for answer in answers.values()),
+        "by_all": sum(answer.method == SUGGESTED for answer in engine.store.answers()),
         "labels": sum(answer.label is not None for answer in answers.values()),
     }
 

@@ -63,7 +63,22 @@ class ClassEdits:
             yield _Edit(transaction, validation.name(annotator, "annotator"))
 
     def add(self, name: str, annotator: str, key: str | None = None) -> Class:
-        """Add a class after the others; `key` answers it. A name or key that another class has is refused."""
+        """Add a class after the others. A name or key that another class has is refused.
+
+        Parameters
+        ----------
+        name : str
+            The name.
+        annotator : str
+            Who says so.
+        key : str, optional
+            The key that answers it.
+
+        Returns
+        -------
+        Class
+            The class as it is now.
+        """
         return self.add_entry(NewClass(name, key), annotator)
 
     def add_entry(self, new: NewClass, annotator: str) -> Class:
@@ -88,7 +103,15 @@ class ClassEdits:
                 edit.change(entry.name, description=entry.description or None, colour=entry.colour)
 
     def rename(self, old: str, new: str, annotator: str) -> Class:
-        """Rename a class, also for the labels so far and in the words to highlight. A name in use is refused."""
+        """Rename a class, also for the labels so far and in the words to highlight. A name in use is refused.
+
+        Parameters
+        ----------
+        old, new : str
+            The name so far, and the new one.
+        annotator : str
+            Who says so.
+        """
         new = class_name(validation.name(new, "class"))
         with self._editing(annotator) as edit:
             known = edit.find(old)
@@ -99,7 +122,17 @@ class ClassEdits:
             return edit.find(new)
 
     def set_key(self, name: str, key: str | None, annotator: str) -> Class:
-        """Set the key that answers a class, or several with a space between them. No two classes share a key."""
+        """Set the keys that answer a class. No two classes share a key.
+
+        Parameters
+        ----------
+        name : str
+            The name of the class.
+        key : str or None
+            A key, or several with a space between them; None for no key.
+        annotator : str
+            Who says so.
+        """
         with self._editing(annotator) as edit:
             return edit.set_key(name, key)
 
@@ -150,7 +183,19 @@ class ClassEdits:
             return edit.change(name, description=description, colour=colour, is_hidden=is_hidden, position=position)
 
     def add_example(self, name: str, annotator: str, *, item: str | None = None, text: str | None = None) -> Class:
-        """Add an example to a class: the id of an item, or a line of text."""
+        """Add an example to a class: an item, or a line of text.
+
+        Parameters
+        ----------
+        name : str
+            The name of the class.
+        annotator : str
+            Who says so.
+        item : str, optional
+            The id of an item.
+        text : str, optional
+            A line of text.
+        """
         example = Example(None if item is None else self._original_of(item), text)
         with self._editing(annotator) as edit:
             known, example = edit.find(name), _checked(example)
@@ -163,7 +208,19 @@ class ClassEdits:
             return edit.find(name)
 
     def remove_example(self, name: str, annotator: str, *, item: str | None = None, text: str | None = None) -> Class:
-        """Remove an example from a class. The log keeps it."""
+        """Remove an example from a class. The log keeps it.
+
+        Parameters
+        ----------
+        name : str
+            The name of the class.
+        annotator : str
+            Who says so.
+        item : str, optional
+            The id of the item that is an example.
+        text : str, optional
+            The line of text that is an example.
+        """
         with self._editing(annotator) as edit:
             known = edit.find(name)
             if Example(item, text) in known.examples:
@@ -190,7 +247,22 @@ class ClassEdits:
             edit.record(DELETE_CLASS, known, label=None, previous=known.name)
 
     def merge(self, name: str, into: str, annotator: str) -> Class:
-        """Merge a class into another, which is returned. Its labels count as the other's until it is split off."""
+        """Merge a class into another. Its labels count as the other's until it is split off.
+
+        Parameters
+        ----------
+        name : str
+            The class that goes.
+        into : str
+            The class that stays.
+        annotator : str
+            Who says so.
+
+        Returns
+        -------
+        Class
+            The class that stays.
+        """
         with self._editing(annotator) as edit:
             gone, stays = edit.find(name), edit.find(into)
             if gone.id == stays.id:

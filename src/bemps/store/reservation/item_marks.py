@@ -29,7 +29,19 @@ class ItemMarks:
     def mark_overlap(self, ids: Iterable[str], annotator: str = "bemps", *, durable: bool = True) -> int:
         """Ask several annotators about these items from now on, and return how many were new.
 
-        With `durable` the marks are on the disk when this returns. Otherwise the next answer brings them there.
+        Parameters
+        ----------
+        ids : iterable of str
+            The items.
+        annotator : str
+            Who says so.
+        durable : bool
+            The marks are on the disk when this returns. Otherwise the next answer brings them there.
+
+        Returns
+        -------
+        int
+            How many were new.
         """
         return self._mark(OVERLAP, ids, annotator, durable)
 

@@ -1,0 +1,31 @@
+"""The command `bemps`. Nothing is imported before Ctrl-C is handled, not even bemps: that takes a second."""
+
+import os
+import signal
+import sys
+from types import FrameType
+
+STOPPED = 130
+
+
+def main() -> None:
+    """Run the command line. Ctrl-C while it is imported ends it with one line."""
+    unhandled = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else the caller ignores it, as nohup
+    if unhandled:
+        signal.signal(signal.SIGINT, _stop)
+    from bemps.cli import app
+
+    if unhandled:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        app()
+    finally:
+        if unhandled:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is the end of the interpreter
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """End at once: an exception within an import may become another one, and imports write no files."""
+    sys.stderr.write("Stopped.\n")
+    sys.stderr.flush()
+    os._exit(STOPPED)
