@@ -9,14 +9,12 @@ STOPPED = 130
 
 
 def main() -> None:
-    """Run the command line. Ctrl-C while it is imported ends it with one line."""
+    """Run the command line. Ctrl-C before a command begins its work ends it with one line."""
     unhandled = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else the caller ignores it, as nohup
     if unhandled:
-        signal.signal(signal.SIGINT, _stop)
+        signal.signal(signal.SIGINT, stop_at_once)
     from bemps.cli import app
 
-    if unhandled:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         app()
     finally:
@@ -24,8 +22,8 @@ def main() -> None:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is the end of the interpreter
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
-    """End at once: an exception within an import may become another one, and imports write no files."""
+def stop_at_once(number: int, frame: FrameType | None) -> None:
+    """Handle Ctrl-C while nothing is written: an exception within an import may become another one."""
     sys.stderr.write("Stopped.\n")
     sys.stderr.flush()
     os._exit(STOPPED)

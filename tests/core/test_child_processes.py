@@ -111,6 +111,18 @@ def test_ctrl_c_in_the_first_second_ends_in_one_line(bemps, arguments, seconds):
         assert sum(line.startswith("Stopped") for line in output.splitlines()) == 1, output
 
 
+def test_ctrl_c_while_options_are_read_ends_in_one_line(bemps, tmp_path):
+    interrupt = (
+        "import os, signal\n"
+        "def read(self, *args):\n    os.kill(os.getpid(), signal.SIGINT)\n    return before(self, *args)\n"
+    )
+    patch = "from typer.core import TyperGroup\nbefore, TyperGroup.make_context = TyperGroup.make_context, read\n"
+    (tmp_path / "bin" / "command.py").write_text(interrupt + patch + COMMAND)
+    process = bemps("weights")
+    output, _ = process.communicate(timeout=60)
+    assert (process.returncode, output) == (130, "Stopped.\n")
+
+
 def test_ctrl_c_that_the_caller_ignores_is_ignored(bemps):
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

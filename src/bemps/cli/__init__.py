@@ -1,5 +1,6 @@
 """The command line, one file a command; each has a --help that a newcomer can follow."""
 
+import signal
 from importlib import metadata
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from bemps.cli.run import run
 from bemps.cli.select import select
 from bemps.cli.strategies import strategies
 from bemps.cli.weights import weights
+from bemps_command import stop_at_once
 
 
 class _Commands(TyperGroup):
@@ -29,8 +31,10 @@ class _Commands(TyperGroup):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Say that it stopped, also where a command had not yet begun its work."""
+        """From here on Ctrl-C is an exception: a command tidies up, then says that it stopped."""
         try:
+            if signal.getsignal(signal.SIGINT) is stop_at_once:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
             return super().invoke(ctx)
         except KeyboardInterrupt:
             typer.echo("Stopped.", err=True)
