@@ -61,7 +61,11 @@ def test_a_control_keeps_the_focus_while_a_list_waits_for_the_model(suggested, b
         ann.page.locator("#panel [data-name=errors]").focus()
         refreshed(ann, "review")
         held = []
-        ann.page.route("**/panel/review*", lambda route: held.append(route))
+
+        def keep(route):
+            held.append(route)
+
+        ann.page.route("**/panel/review*", keep)
         ann.page.wait_for_timeout(4_000)  # none is sent while one is on its way
         assert len(held) == 1
         ann.page.unroute("**/panel/review*")
