@@ -1,9 +1,9 @@
 """What the paper's own setting costs: python studies/paper_cost.py [--labels 126]
 
-One member of the paper's ensemble is trained as there (all layers, 128 tokens, AdamW with 2e-5 and linear decay, batches
-of 16, at most 30 epochs, a validation part of 30 % drawn anew, early stopping) on random labels of SST5, and reads some
-texts. The network is MiniLM in place of DistilBERT. The CPU seconds of one whole cell follow: five members, 26 to 526
-labels in batches of 50, a pool of 8,000 and 2,210 test texts.
+One member of the paper's ensemble is trained as there (all layers, 128 tokens, AdamW with 2e-5 and linear decay, at
+most 30 epochs in batches of 16, a validation part of 30 % drawn anew, early stopping) on random labels of SST5, and
+reads some texts. The network is MiniLM in place of DistilBERT. The CPU seconds of one whole cell follow: five members,
+26 to 526 labels in batches of 50, a pool of 8,000 and 2,210 test texts.
 """
 
 import argparse
