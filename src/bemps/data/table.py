@@ -5,10 +5,11 @@ N  rows    K  classes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -43,6 +44,10 @@ class Findings:
         Rows that were left out because they have no content.
     left_out : tuple of str
         Columns that could not be kept: columns of bytes, and names that occur twice.
+    other_files : tuple of str
+        Files of a folder that are not among its items.
+    other_sheets : tuple of str
+        Sheets of a workbook that have rows and were not read.
     """
 
     rows: int
@@ -51,16 +56,34 @@ class Findings:
     conflicting: int
     empty: int = 0
     left_out: tuple[str, ...] = ()
+    other_files: tuple[str, ...] = ()
+    other_sheets: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         rows = f"{self.rows + self.empty:,} rows"
         rows += f", {self.empty:,} of them empty and left out" if self.empty else ""
-        columns = f", without the columns {', '.join(map(repr, self.left_out))}" if self.left_out else ""
         if self.duplicates is None:
-            return f"{rows}{columns}"
+            return f"{rows}{self._without()}"
         fate = "dropped" if self.dropped else "kept"
         conflicts = f", {self.conflicting:,} with more than one label" if self.conflicting else ""
-        return f"{rows}, {self.duplicates:,} duplicates ({fate}){conflicts}{columns}"
+        return f"{rows}, {self.duplicates:,} duplicates ({fate}){conflicts}{self._without()}"
+
+    def _without(self) -> str:
+        columns = f", without the columns {', '.join(map(repr, self.left_out))}" if self.left_out else ""
+        sheets = f", without the sheets {', '.join(map(repr, self.other_sheets))}" if self.other_sheets else ""
+        files = f", without files of other kinds: {ending_words(endings_of(self.other_files))}"
+        return f"{columns}{sheets}{files if self.other_files else ''}"
+
+
+def endings_of(names: Iterable[str]) -> Counter[str]:
+    """How many files have each ending."""
+    return Counter(PurePosixPath(name).suffix.lower() for name in names)
+
+
+def ending_words(endings: Mapping[str, int]) -> str:
+    """`3 .pdf, 1 .docx, 1 without an ending`: the most frequent first."""
+    ordered = sorted(endings.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{count:,} {ending or 'without an ending'}" for ending, count in ordered)
 
 
 @dataclass(frozen=True)
@@ -69,6 +92,15 @@ class EmptyRow:
 
     before: int
     columns: Mapping[str, Any]
+
+
+def empty_rows(columns: Mapping[str, Sequence[Any]], filled: Sequence[int]) -> tuple[EmptyRow, ...]:
+    """Return the rows of these columns that are not filled, each with the number of filled ones before it."""
+    empty = sorted(set(range(max(map(len, columns.values()), default=0))) - set(filled))
+    return tuple(
+        EmptyRow(row - number, {name: values[row] for name, values in columns.items()})
+        for number, row in enumerate(empty)
+    )
 
 
 @dataclass(frozen=True, eq=False)

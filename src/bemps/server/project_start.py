@@ -233,8 +233,8 @@ def _brought_up_to_date(
 
 
 def _is_new(source: Source, settings: ProjectSettings) -> bool:
-    """Whether the file has changed, or was read by a release that did not keep its columns."""
-    return settings.stamp != source.stamp or settings.columns is None
+    """Whether the file has changed, or was read by a release that did not keep its columns or give a folder some."""
+    return settings.stamp != source.stamp or not settings.columns
 
 
 def _with_wishes(settings: ProjectSettings, wishes: Wishes) -> ProjectSettings:
