@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from bemps.data import NO_LABEL, content_hash, read
 from bemps.data.identity import is_blank
+from bemps.data.table import EmptyRow
 from bemps.errors import InputError, MissingExtra, pip_install
 
 ROWS = [("a1", "good film", "pos"), ("a2", "bad, really\nbad", "neg"), ("a3", 'so "so"', ""), ("a4", "Käse", "pos")]
@@ -382,6 +383,11 @@ def test_a_folder_of_text_files(tmp_path: Path) -> None:
     assert (table.kind, table.ids) == ("text", ("3.txt", "bad/2.txt", "good/1.txt"))
     assert table.items == ["so so", "awful", "fine\nday"]
     assert (table.classes, table.labels.tolist(), table.findings.empty) == (("bad", "good"), [NO_LABEL, 0, 1], 1)
+    assert dict(table.columns) == {"file": list(table.ids), "folder": ["", "bad", "good"]}
+    assert table.empty == (EmptyRow(1, {"file": "4.txt", "folder": ""}),)
+    assert str(table.findings).endswith("(kept), without files of other kinds: 1 .png")
+    assert (read(tmp_path, others=False).columns, read(tmp_path, others=False).empty) == ({}, ())
+    assert list(read(tmp_path / "good").columns) == ["file"]
     (tmp_path / "5.txt").write_bytes(b"caf\xe9")
     with pytest.raises(InputError, match=r"5\.txt: expected text in utf-8"):
         read(tmp_path)

@@ -72,7 +72,7 @@ def update_project(
     classes : sequence of str or NewClass
         Classes that come before those of the table.
     take_over : bool
-        Whether keys, descriptions and colours of these also change classes that the project has already.
+        Whether keys, descriptions, colours and examples of these also come to classes that the project has already.
     fewest_classes : int
         With fewer classes the project is refused and stays as it was.
 

@@ -242,6 +242,9 @@ def _with_wishes(settings: ProjectSettings, wishes: Wishes) -> ProjectSettings:
     words = None if wishes.keywords is None else tuple(dict.fromkeys(filter(None, wishes.keywords)))
     files = {"guidelines": wishes.guidelines, "classes": wishes.classes, "keywords": words}
     hashes = {name: _hash(content) for name, content in files.items() if content is not None}
+    examples = [new.examples for new in wishes.classes or () if isinstance(new, NewClass)]
+    if any(examples):  # else as releases counted it that knew none
+        hashes["classes"] = _hash((wishes.classes, examples))
     changed = {name: digest for name, digest in hashes.items() if digest != _taken(settings, name)}
     values: dict[str, Any] = {
         "title": wishes.title,

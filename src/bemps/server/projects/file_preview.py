@@ -200,8 +200,9 @@ def _table(path: Path, encoding: str | None, sheet: str | None) -> Preview:
     records = read_columns(path, encoding, delimiter, sheet)
     columns = tuple(_column(path, name, values) for name, values in records.columns.items())
     above = tuple(map(_cell, records.above))
-    guess, sheets = _guess(records, columns), {"sheets": records.sheets, "sheet": records.sheet}
-    return Preview(path, "table", len(records.lines), columns, guess, encoding, delimiter, above=above, **sheets)
+    guess = _guess(records, columns)
+    table = Preview(path, "table", len(records.lines), columns, guess, encoding, delimiter)
+    return replace(table, above=above, sheets=records.sheets, sheet=records.sheet)
 
 
 def _encoding(path: Path) -> str | None:
