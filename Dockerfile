@@ -6,8 +6,8 @@ WORKDIR /source
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src src
 RUN python -m venv /opt/bemps && \
-    /opt/bemps/bin/pip install --no-cache-dir --constraint constraints.txt ".[${EXTRAS}]"
-RUN BEMPS_WEIGHTS=/opt/bemps/weights /opt/bemps/bin/bemps weights bge-small
+    /opt/bemps/bin/pip install --no-cache-dir --constraint constraints.txt ".[${EXTRAS}]" && \
+    BEMPS_WEIGHTS=/opt/bemps/weights /opt/bemps/bin/bemps weights bge-small
 
 FROM python:3.11-slim
 COPY --from=build /opt/bemps /opt/bemps

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from readers import workbook_bytes
 
 from bemps.data import NO_LABEL, content_hash, read
 from bemps.data.identity import is_blank
@@ -371,6 +372,26 @@ def test_a_text_in_each_line(tmp_path: Path) -> None:
     assert read(path).items == read(path, text="text").items == ["one", "two"]
     with pytest.raises(InputError, match="expected one of 'text'; got 'body'"):
         read(path, text="body")
+
+
+def test_a_sheet_of_a_workbook(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(
+        workbook_bytes([["read me"], ["first"]], Items=[["body"], ["one"], ["two"]], Empty=[], Old=[["x"]])
+    )
+    first = read(path)
+    assert (first.items, first.findings.other_sheets) == (["first"], ("Items", "Old"))
+    assert str(first.findings).endswith("without the sheets 'Items', 'Old'")
+    table = read(path, sheet="Items")
+    assert (table.items, table.findings.other_sheets) == (["one", "two"], ("Sheet", "Old"))
+    assert table.read_with == {"sheet": "Items"}
+    assert read(path, text="body", sheet="Items").items == ["one", "two"]
+    with pytest.raises(InputError, match=r"sheet of .*a\.xlsx: expected one of Items, Old, Sheet; got 'items'"):
+        read(path, sheet="items")
+    (tmp_path / "a.csv").write_text("body\none\n")
+    for other in ("a.csv", "."):
+        with pytest.raises(InputError, match=r"sheet: expected a workbook \(\.xlsx, \.xlsm\)"):
+            read(tmp_path / other, sheet="Items")
 
 
 def test_a_folder_of_text_files(tmp_path: Path) -> None:

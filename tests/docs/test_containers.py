@@ -58,7 +58,9 @@ def test_the_image_has_what_the_page_offers(dockerfile):
     assert {"label", "text", "parquet", "postgres"} <= set(extras) <= set(known)
     assert f"EXTRAS={','.join(extras)}" in (ROOT / "docs" / "howto" / "install.md").read_text(encoding="utf-8")
     needed = project_models("text")[automatic_model("text", "first")].vectors.weights
-    folder, brought = re.search(r"^RUN BEMPS_WEIGHTS=(\S+) \S+/bemps weights (.*)$", dockerfile, flags=re.MULTILINE).groups()
+    folder, brought = re.search(
+        r"^    BEMPS_WEIGHTS=(\S+) \S+/bemps weights (.*)$", dockerfile, flags=re.MULTILINE
+    ).groups()
     assert brought == needed
     assert folder.startswith(re.search(r"^COPY --from=build (\S+) ", dockerfile, flags=re.MULTILINE)[1])
     assert f"BEMPS_WEIGHTS={folder}\n" in dockerfile.partition("\nENV ")[2]

@@ -4,6 +4,7 @@ import csv
 import json
 
 import pytest
+from readers import workbook_bytes
 from typer.testing import CliRunner
 
 from bemps.cli import app
@@ -117,6 +118,14 @@ def test_the_command_says_what_becomes_of_empty_rows(project, tmp_path):
     output = predict(tmp_path / "t.bemps", tmp_path / "t.csv", "--text", "body", "--out", tmp_path / "out.csv")
     assert "6 rows, 3 of them empty and left out" in output
     assert "The empty rows stand in the predictions without a class" in output
+
+
+def test_the_command_reads_a_sheet_and_names_the_others(project, tmp_path):
+    rows = [["body"], ["the app will crash"], ["please add my wish"]]
+    (tmp_path / "new.xlsx").write_bytes(workbook_bytes([["read me"], ["x"]], Items=rows))
+    given = [tmp_path / "t.bemps", tmp_path / "new.xlsx", "--sheet", "Items", "--out", tmp_path / "out.csv"]
+    assert "2 rows, 0 duplicates (kept), without the sheets 'Sheet'" in predict(*given)
+    assert [row["body"] for row in rows_of(tmp_path / "out.csv")] == [body for (body,) in rows[1:]]
 
 
 def test_the_command_says_that_other_tools_get_no_empty_rows(project, tmp_path):

@@ -186,6 +186,8 @@ def test_a_workbook_with_one_sheet_asks_nothing(web):
          "2 files of other kinds (1 .pdf, 1 .png)"),
         ({"a.zip": zipped({"t.csv": FILES["t.csv"], "t.docx": b"x", ".hidden.pdf": b"x"})},
          "1 file of other kinds (1 .docx)"),
+        ({"a.zip": zipped(TEXTS | {f"x.{letter}": b"x" for letter in "abcdefg"})},
+         "7 files of other kinds (1 .a, 1 .b, 1 .c, 1 .d, 1 .e, 2 more)"),
     ],
 )  # fmt: skip
 def test_files_that_are_left_out_are_said(files, words, web):

@@ -21,6 +21,7 @@ from bemps.data.images import Images
 from bemps.errors import InputError, unknown_name
 
 NO_LABEL = -1
+MOST_ENDINGS, LONGEST_ENDING = 5, 20  # that are named
 Kind = Literal["text", "image", "array"]
 Labels = Int[np.ndarray, " N"]
 Index = int | slice | Int[np.ndarray, " _"] | Bool[np.ndarray, " N"]
@@ -81,9 +82,11 @@ def endings_of(names: Iterable[str]) -> Counter[str]:
 
 
 def ending_words(endings: Mapping[str, int]) -> str:
-    """`3 .pdf, 1 .docx, 1 without an ending`: the most frequent first."""
+    """`3 .pdf, 1 .docx, 1 without an ending`: the most frequent first, and only some where there are many."""
     ordered = sorted(endings.items(), key=lambda pair: (-pair[1], pair[0]))
-    return ", ".join(f"{count:,} {ending or 'without an ending'}" for ending, count in ordered)
+    words = [f"{count:,} {ending[:LONGEST_ENDING] or 'without an ending'}" for ending, count in ordered[:MOST_ENDINGS]]
+    others = sum(count for _, count in ordered[MOST_ENDINGS:])
+    return ", ".join(words + ([f"{others:,} more"] if others else []))
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,8 @@ class Uploads:
     def _unpack(self, upload: str, path: Path) -> None:
         """Unpack a zip file in its place, and count what is left in it."""
         packed = path.rename(self.folder_of(upload) / "packed")
-        wanted, left_out = accepted_endings() - {ZIP}, self._left_out[upload]
+        wanted = accepted_endings() - {ZIP}
+        left_out = self._left_out.get(upload, Counter())  # it may have been dropped meanwhile
 
         def is_wanted(name: str) -> bool:
             ending = PurePath(name).suffix.lower()
