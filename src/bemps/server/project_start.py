@@ -42,7 +42,7 @@ class Source:
 
     @property
     def stamp(self) -> list[Any]:
-        """Changes when the file does; a folder is looked through every time."""
+        """Changes when the file does, or what is in the folder."""
         return stamp_of(self.path, self.columns)
 
 
