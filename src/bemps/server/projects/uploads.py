@@ -154,13 +154,13 @@ class Uploads:
     def _unpack(self, upload: str, path: Path) -> None:
         """Unpack a zip file in its place, and count what is left in it."""
         packed = path.rename(self.folder_of(upload) / "packed")
-        wanted = accepted_endings() - {ZIP}
+        accepted = accepted_endings() - {ZIP}
         left_out = self._left_out.get(upload, Counter())  # it may have been dropped meanwhile
 
         def is_wanted(name: str) -> bool:
             ending = PurePath(name).suffix.lower()
-            left_out.update([] if ending in wanted else [ending])
-            return ending in wanted
+            left_out.update([] if ending in accepted else [ending])
+            return ending in accepted
 
         if not unpack(packed, path.parent, is_wanted):
             fix = "Pack a table, text files or images."
