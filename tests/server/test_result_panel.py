@@ -268,6 +268,16 @@ def test_labelling_goes_on_while_a_file_is_made_and_cancelling_leaves_nothing(la
         assert list(own_temporary_folder.glob("bemps-results-*/[!.]*")) == []
 
 
+def test_formats_that_need_a_package_are_offered_only_with_it(large, monkeypatch):
+    with large.person() as ann:
+        assert ann.panel("result").count('value="parquet"') == 3
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        page = ann.panel("result")
+        assert 'value="parquet"' not in page
+        assert 'value="huggingface"' not in page
+        assert 'value="xlsx"' in page
+
+
 def test_a_file_that_waited_is_named_by_the_labels_it_holds(tmp_path, own_temporary_folder, monkeypatch):
     labels, begun = [40], []
     jobs = result_jobs.ResultJobs(str(tmp_path / "p.bemps"), lambda: labels[0])

@@ -271,6 +271,21 @@ def test_classes_with_room_around_them_are_tidied():
     assert checked_classes([" bug ", "new  wish"]) == ("bug", "new wish")
 
 
+def test_a_new_file_in_a_subfolder_is_found(tmp_path):
+    deep = tmp_path / "notes" / "1923" / "may"
+    deep.mkdir(parents=True)
+    for number in range(2):
+        (deep / f"{number}.txt").write_text(f"text {number}")
+    (tmp_path / "notes" / "plan.pdf").touch()
+    for new in (2, 1):
+        store, notes = prepared(str(tmp_path / "p.bemps"), Source(tmp_path / "notes"), WISHES)
+        assert notes[0].startswith(f"{new} new items")
+        assert notes[0].endswith("without files of other kinds: 1 .pdf)")
+        store.close()
+        (deep / "2.txt").write_text("text 2")
+        os.utime(deep, (2e9, 2e9))  # some systems count in steps that are longer than this test
+
+
 def test_images_of_a_folder_are_items_by_their_paths(tmp_path):
     pillow = pytest.importorskip("PIL.Image")
     photos = tmp_path / "photos"

@@ -45,6 +45,7 @@ def predict(
     ] = None,
     encoding: Annotated[str | None, typer.Option(help="encoding of FILE, if not UTF-8")] = None,
     delimiter: Annotated[str | None, typer.Option(help="separator of FILE, if not a comma")] = None,
+    sheet: Annotated[str | None, typer.Option(help="sheet of a workbook (default: the first that has rows)")] = None,
     format_: Annotated[
         str | None,
         typer.Option("--format", help="a format of `bemps export`; without it the ending of the file decides"),
@@ -77,7 +78,7 @@ def predict(
     """
     console = Console(soft_wrap=True)
     with print_errors(predict):
-        new = None if file is None else NewItems(file, text, image, id_, encoding, delimiter)
+        new = None if file is None else NewItems(file, text, image, id_, encoding, delimiter, sheet)
         if Path(model).is_dir() or is_archive(Path(model)):
             _refuse_audit(audit)
             _by_saved(console, model, new, _output(out, format_, force, [Path(model), file]))
@@ -100,8 +101,8 @@ class NewItems:
         The column of the paths of images. None if the user named none.
     id : str or None
         The column of the ids. None if the user named none.
-    encoding, delimiter : str or None
-        How the file is written. None if the user did not say.
+    encoding, delimiter, sheet : str or None
+        How the file is written, and the sheet of a workbook. None if the user did not say.
     """
 
     file: Path
@@ -110,6 +111,7 @@ class NewItems:
     id: str | None
     encoding: str | None
     delimiter: str | None
+    sheet: str | None
 
     def read(self, console: Console, output: "Output") -> "NewRows":
         """Read the items, each with its row."""
@@ -120,7 +122,7 @@ class NewItems:
         from bemps.project.project_creation import contents_of
 
         id = self.id or ("path" if self.file.is_dir() else None)
-        columns: dict[str, Any] = {"text": self.text, "image": self.image, "id": id}
+        columns: dict[str, Any] = {"text": self.text, "image": self.image, "id": id, "sheet": self.sheet}
         table = read(self.file, encoding=self.encoding, delimiter=self.delimiter, **columns)
         folder = self.file if self.file.is_dir() else self.file.absolute().parent
         contents = contents_of(table, folder)

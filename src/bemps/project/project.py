@@ -116,7 +116,7 @@ class Project:
         return update_project(self.store, self.store.read_settings(), table, annotator=annotator).rows
 
     def add_classes(self, classes: Sequence[str | NewClass] | Path, annotator: str = WHO) -> tuple[str, ...]:
-        """Add classes, and bring keys, descriptions and colours to those that are there.
+        """Add classes, and bring keys, descriptions, colours and examples to those that are there.
 
         Parameters
         ----------

@@ -42,7 +42,7 @@ class Source:
 
     @property
     def stamp(self) -> list[Any]:
-        """Changes when the file does; a folder is looked through every time."""
+        """Changes when the file does, or what is in the folder."""
         return stamp_of(self.path, self.columns)
 
 
@@ -233,8 +233,8 @@ def _brought_up_to_date(
 
 
 def _is_new(source: Source, settings: ProjectSettings) -> bool:
-    """Whether the file has changed, or was read by a release that did not keep its columns."""
-    return settings.stamp != source.stamp or settings.columns is None
+    """Whether the file has changed, or was read by a release that did not keep its columns or give a folder some."""
+    return settings.stamp != source.stamp or not settings.columns
 
 
 def _with_wishes(settings: ProjectSettings, wishes: Wishes) -> ProjectSettings:
@@ -242,6 +242,9 @@ def _with_wishes(settings: ProjectSettings, wishes: Wishes) -> ProjectSettings:
     words = None if wishes.keywords is None else tuple(dict.fromkeys(filter(None, wishes.keywords)))
     files = {"guidelines": wishes.guidelines, "classes": wishes.classes, "keywords": words}
     hashes = {name: _hash(content) for name, content in files.items() if content is not None}
+    examples = [new.examples for new in wishes.classes or () if isinstance(new, NewClass)]
+    if any(examples):  # else as releases counted it that knew none
+        hashes["classes"] = _hash((wishes.classes, examples))
     changed = {name: digest for name, digest in hashes.items() if digest != _taken(settings, name)}
     values: dict[str, Any] = {
         "title": wishes.title,

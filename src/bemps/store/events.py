@@ -119,12 +119,15 @@ class NewClass:
         What belongs to the class.
     colour : str or None
         One of `COLOURS`, or none.
+    examples : tuple of str
+        Lines of text that are examples.
     """
 
     name: str
     key: str | None = None
     description: str = ""
     colour: str | None = None
+    examples: tuple[str, ...] = field(default=(), repr=False)  # projects know files of earlier releases by this text
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ async def result(engine: TheEngine) -> HTMLResponse:
     """Return the panel with the files that can be made or are being made."""
     answers = await engine.read(engine.store.current)
     audit = engine.model_status.last.get("audit") or {}
+    formats = {name: row.title for name, row in FORMATS.items() if row.is_available}
     values: dict[str, Any] = {
         "labels": engine.labels,
         "total": len(engine.schedule.ids),
@@ -65,8 +66,8 @@ async def result(engine: TheEngine) -> HTMLResponse:
         "image": has_images(engine),
         "can_learn": can_learn(engine, answers),
         "measuring": sum(answers[name].label is not None for name in engine.schedule.audit if name in answers),
-        "formats": {name: row.title for name, row in FORMATS.items()},
-        "tables": {name: FORMATS[name].title for name in TABLES},
+        "formats": formats,
+        "tables": {name: title for name, title in formats.items() if name in TABLES},
         "images": has_images(engine),
         "usual": _usual_format(engine.settings),
     }
