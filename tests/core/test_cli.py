@@ -342,8 +342,8 @@ def test_select_speaks_of_its_own_options(tmp_path):
         (["run", "--out", "r", "--jobs", "0"], "--jobs: expected a whole number, 1 or more; got 0"),
         (["run", "on.toml", "--out", "r"], "on: expected a text; got 3"),
         (["run", "--out", "r", "--axis", "T"], "expected NAME=VALUE,VALUE; got 'T'"),
-        (["report", "."], "expected"),
-        (["weights", "nothing"], "nothing"),
+        (["report", "."], "expected a folder with the results of a run; got no results.parquet in it"),
+        (["weights", "bge-smal"], "Did you mean 'bge-small'"),
     ],
 )
 def test_what_contradicts_itself_is_refused_before_anything_is_made(arguments, message, tmp_path, monkeypatch):

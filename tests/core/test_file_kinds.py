@@ -26,7 +26,7 @@ def test_the_kind_of_a_file_is_that_of_its_bytes(content, kind, tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"--folder .*file/inside: expected to make it; got .*Check space and rights"):
+    with pytest.raises(InputError, match=r"--folder .*file.inside: expected to make it; got .*Check space and rights"):
         make_folder(tmp_path / "file" / "inside", "--folder")
 
 

@@ -192,9 +192,8 @@ def tests_in(path: Path) -> dict[str, str]:
     text = path.read_text(encoding="utf-8")
     named = path.relative_to(TESTS).as_posix()
     functions = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
-    return {
-        f"{named}::{node.name}": ast.get_source_segment(text, node) for node in functions if node.name[:5] == "test_"
-    }
+    tests = (node for node in functions if node.name.startswith("test_"))
+    return {f"{named}::{node.name}": ast.get_source_segment(text, node) for node in tests}
 
 
 def test_what_macos_and_windows_leave_out_exists():
@@ -217,3 +216,9 @@ def test_a_test_that_needs_signals_links_or_rights_is_left_out_on_windows():
         if posix.search(source) and "small_disk" not in source  # which skips by itself
     }
     assert {name for name in needy if not {name, name.partition("::")[0]} & leaves_out} == set()
+
+
+def test_a_file_of_tests_that_windows_reads_imports_nothing_that_it_has_not():
+    absent = re.compile(r"^(import|from) (fcntl|grp|pty|pwd|resource|termios)\b", flags=re.MULTILINE)
+    imports = {path for path in TESTS.rglob("test_*.py") if absent.search(path.read_text(encoding="utf-8"))}
+    assert {path.relative_to(TESTS).as_posix() for path in imports} <= left_out("win32")
