@@ -110,6 +110,9 @@ def test_a_model_of_vectors_says_that_it_takes_vectors(tmp_path):
     assert np.allclose(model.predict_vectors(vectors), learner.predict(vectors))
     with pytest.raises(ValueError, match="vectors"):
         model.predict(["a text"])
+    with pytest.raises(TypeError, match=r"predict\(\[text\]\)"):
+        model.predict("a text")
+    assert model.predict([]).shape == (0, 2)
 
 
 def test_members_fold_to_what_they_predict():

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import httpx
 import pytest
 from readers import image_bytes, parquet_bytes, workbook_bytes
-from serving import ProjectsHere, eventually, tickets
+from serving import ProjectsHere, eventually, interrupt, tickets
 from typer.testing import CliRunner
 
 from bemps import data
@@ -482,7 +482,7 @@ class Command:
 
     def __exit__(self, *_):
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            interrupt(self.process)
         assert self.process.wait(30) is not None
 
 
