@@ -61,6 +61,7 @@ def in_model(store, name):
 def test_arrays_predict_as_the_learner_does(store, tmp_path, name):
     encoders = {"bge": "bge-small", "minilm": "minilm"}
     needs_weights(*(encoders[part] for part in name.split("-") if part in encoders))
+    store.set("adapt", "off")  # `test_adapted_project` has the fine-tuned part
     project = in_model(store, name)
     project.export(tmp_path / "arrays", "arrays")
     expected = project.learner().predict(NEW)
@@ -108,8 +109,45 @@ def test_a_model_of_vectors_says_that_it_takes_vectors(tmp_path):
     write_arrays(learner, tmp_path / "arrays")
     model = Model(tmp_path / "arrays")
     assert np.allclose(model.predict_vectors(vectors), learner.predict(vectors))
-    with pytest.raises(ValueError, match="vectors"):
+    with pytest.raises(ValueError, match="predict_vectors"):
         model.predict(["a text"])
+    assert "model.predict_vectors(vectors)" in (tmp_path / "arrays" / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def turned_pictures(tmp_path, monkeypatch):
+    """Pictures of any size, kind and orientation, some small and some large."""
+    pillow, rng = pytest.importorskip("PIL.Image"), np.random.default_rng(0)
+    (tmp_path / "im").mkdir()
+    for number in range(10):
+        pixels = rng.integers(0, 256, (20 + 31 * number, 300 - 29 * number, 3), np.uint8)
+        pixels[..., number % 2] //= 4
+        picture = pillow.fromarray(pixels).convert(["RGB", "RGBA", "L", "P"][number % 4 if number > 4 else 0])
+        orientation = pillow.Exif()
+        orientation[274] = 6
+        picture.save(tmp_path / "im" / f"{number}.png", exif=orientation)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "im"
+
+
+@pytest.mark.parametrize("name", ["pixels", "efficientnet"])
+def test_arrays_read_images_as_the_learner_does(turned_pictures, name):
+    if name == "efficientnet":
+        needs_weights("efficientnet-lite0")
+    wishes = Wishes(classes=["warm", "cold"], model=name, audit=0.0)
+    with prepared("im.bemps", Source(turned_pictures), wishes)[0] as store:
+        store.record([NewAnswer("ann", f"{i}.png", "label", "warm" if i % 2 else "cold") for i in range(8)])
+        project = Project(store)
+        project.export("arrays", "arrays")
+        expected = project.learner().predict([f"{i}.png" for i in range(10)])
+    paths = [f"im/{i}.png" for i in range(10)]
+    assert np.abs(Model("arrays").predict(paths) - expected).max() < 1e-4
+    script = [sys.executable, "-I", "arrays/predict.py", paths[0]]
+    line = json.loads(subprocess.run(script, capture_output=True, text=True, check=True).stdout)
+    assert line["image"] == paths[0]
+    readme = (turned_pictures.parent / "arrays" / "README.md").read_text(encoding="utf-8")
+    assert 'model.predict(["new/cat.jpg"])' in readme
+    assert "pillow" in readme
 
 
 def test_members_fold_to_what_they_predict():
