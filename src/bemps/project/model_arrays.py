@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bemps._utils.files import mark_folder
-from bemps.errors import InputError
+from bemps.errors import InputError, hint
 from bemps.learner import ActiveLearner
 from bemps.models import image_contents
 from bemps.models.base import take
@@ -68,7 +68,7 @@ def write_arrays(learner: ActiveLearner, folder: Path, *, title: str = "") -> No
     model = learner.model
     frozen = model.frozen if isinstance(model, AdaptedText) else model
     if not isinstance(frozen, ContentLaplace):
-        fix = "Choose a model with a linear head, or take the model for bemps."
+        fix = "Choose a model with a linear head." + hint(" Or export the model as it is: {}.", "what", "model")
         raise InputError("model arrays", expected="a linear head", got=type(model).__name__, fix=fix)
     learner.predict(
         take(learner.items, np.array([0]))
