@@ -1,8 +1,8 @@
 """Results that are being made or are ready to be taken: each in a process and a folder of its own.
 
 MOST_RUNNING large files are made at once, and as many small ones; others wait for their turn. A job can be cancelled at
-any moment. Its folder goes when it is cancelled, fails, is older than KEPT_SECONDS, is pushed out by newer ones, or when
-the server ends; what a killed server left behind goes when the next one makes a result.
+any moment. Its folder goes when it is cancelled, fails, is older than KEPT_SECONDS, is pushed out by newer ones, or
+when the server ends; what a killed server left behind goes when the next one makes a result.
 """
 
 import asyncio
