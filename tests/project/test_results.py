@@ -16,7 +16,7 @@ from bemps.project import Project
 from bemps.project.array_predictor import Model
 from bemps.project.confusion import class_qualities, confusion_counts
 from bemps.project.model_arrays import write_arrays
-from bemps.project.report.project_report import percent
+from bemps.project.report.project_report import interval, percent
 from bemps.project.report.report_content import report_content
 from bemps.server.project_start import Source, Wishes, prepared
 from bemps.store import Item, NewAnswer, open_store
@@ -212,6 +212,17 @@ def test_the_report_tells_its_two_figures_of_the_accuracy_apart(store, tmp_path)
     right = round(Project(store).audit_report().accuracy.value * 30)
     assert f"it gets {right} of them right ({percent(right / 30)})." in page
     assert "The first figure also weighs what the model gets wrong among the other labels." in page
+
+
+def test_the_report_says_how_often_the_model_is_right_where_it_suggests(store, tmp_path):
+    assert "How good were the suggestions?" not in report_of(store, tmp_path / "report.html")
+    store.set("suggest", "model")
+    accuracy = Project(store).audit_report().accuracy
+    words = f"On 30 of them the model is right on {round(30 * accuracy.value)}: {interval(accuracy)}."
+    assert words in report_of(store, tmp_path / "report.html")
+    store.set("suggest", "column:guess")
+    page = report_of(store, tmp_path / "report.html")
+    assert "how often column guess is right takes 20 such items. It has no suggestion for 30 more." in page
 
 
 def test_a_decision_is_no_label_of_who_decided(store, tmp_path):
