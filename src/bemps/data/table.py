@@ -211,7 +211,15 @@ def items_at(items: Items, rows: Int[np.ndarray, " _"]) -> Items:
 
 @dataclass(frozen=True)
 class Removed:
-    """Rows that were left out because the test set has their content. `contents` counts each content once."""
+    """Rows that were left out because the test set has their content.
+
+    Attributes
+    ----------
+    rows : int
+        The number of rows.
+    contents : int
+        The number of different contents.
+    """
 
     rows: int
     contents: int

@@ -166,8 +166,8 @@ def forecast_words(forecast: dict[str, Any] | None, outcomes: list[dict[str, Any
     if size == 1:
         which = "The one label that it can still learn from is"
     return (
-        f"{which} expected to make {middle} of 100 items right "
-        f"(9 of 10 such forecasts hold: {_change(forecast['low'], forecast['high'])})."
+        f"{which} expected to make {middle} of 100 items right. "
+        f"The likely range is {_change(forecast['low'], forecast['high'])}. Such ranges hold 9 times in 10."
     )
 
 
