@@ -15,16 +15,14 @@ from bemps.models.encoders.encoder_files import encoder_files, is_own_encoder
 from bemps.models.encoders.weight_files import MissingWeights, find_weights
 from bemps.models.model_registry import automatic_model, project_kinds, project_models
 from bemps.project.project_creation import Added, check_classes, check_contents, name_of, stamp_of, update_project
+from bemps.project.suggestions.suggester_names import column_of, is_address, suggester_name
+from bemps.project.suggestions.suggestion_values import unknown_values, unknown_words
 from bemps.server.panels.keys import checked_file_keys
 from bemps.server.suggestions.suggestion_sources import (
     check_suggester,
-    column_of,
-    is_address,
     parse_suggester,
     sending_words,
-    suggester_name,
 )
-from bemps.server.suggestions.suggestion_values import unknown_values, unknown_words
 from bemps.store import NewClass, Store, open_store
 from bemps.store.project_settings import ADAPT, BY_MODEL, DUPLICATES, ProjectSettings
 

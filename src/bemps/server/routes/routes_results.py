@@ -11,6 +11,7 @@ from starlette.responses import FileResponse
 from bemps.data.spreadsheets import WORKBOOKS
 from bemps.errors import InputError, unknown_name
 from bemps.formats.format_registry import FORMATS
+from bemps.project.project_models import has_plain_arrays
 from bemps.server.engine import Engine
 from bemps.server.http.templating import render
 from bemps.server.panels.outlook import can_learn
@@ -63,8 +64,8 @@ async def result(engine: TheEngine) -> HTMLResponse:
         "total": len(engine.schedule.ids),
         "right": right_words(audit["accuracy"]) if "accuracy" in audit else "",
         "model": not engine.settings.no_model,
-        "image": has_images(engine),
         "can_learn": can_learn(engine, answers),
+        "arrays": has_plain_arrays(engine.settings),
         "measuring": sum(answers[name].label is not None for name in engine.schedule.audit if name in answers),
         "formats": formats,
         "tables": {name: title for name, title in formats.items() if name in TABLES},
