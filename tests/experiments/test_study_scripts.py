@@ -4,6 +4,7 @@ import importlib
 import shutil
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from running import play
 from test_run import OWN, own_encoder, write_questions
 
 from bemps.experiments.inputs.run_data import CellData
-from bemps.results import gain_diagnostic
+from bemps.results import Curve, gain_diagnostic
 
 STUDIES = Path(__file__).parents[2] / "studies"
 
@@ -36,6 +37,28 @@ def test_a_learner_that_is_told_the_kept_items_gives_the_measures_of_the_run(scr
     [row] = replay.parquet.read_table(replay.ACQUIRED / "tiny.parquet").to_pylist()
     found = [[measures[name] for name in replay.MEASURES] for measures in replay.replayed(row, run)]
     np.testing.assert_allclose(found, replay.committed("tiny", replay.cell_of(row)), atol=1e-6)
+
+
+def test_batch_sizes_are_compared_where_all_have_a_round(script):
+    """The gain over random grows with the labels alike for every size; only the means over all rounds differ."""
+    batch_sizes = script("batch_sizes")
+
+    def study(size: int) -> SimpleNamespace:
+        labels = np.arange(26, 227, size)
+        base = np.linspace(0.3, 0.5, len(labels)) + 0.01 * np.arange(3)[:, None]
+        curves = {"random": base, "margin": base + 0.001 * (labels - 26), "badge": base + 0.1 / size}
+        seeds = (0, 1, 2)
+        return SimpleNamespace(
+            by_set={
+                "sst5": {rule: Curve(rule, rule, (), seeds, labels, {"f1": values}) for rule, values in curves.items()}
+            }
+        )
+
+    table = batch_sizes.at_common_labels({size: study(size) for size in (100, 10, 50)}, ["margin", "badge"])
+    head, _, margin, badge = table.splitlines()
+    assert head == "| gain over random, minus that of B = 100 | B = 10 | B = 50 |"
+    assert margin == "| margin | +.0000 ± .0000 | +.0000 ± .0000 |"
+    assert badge == "| BADGE | +.0090 ± .0000 | +.0010 ± .0000 |"
 
 
 def test_a_row_of_the_diagnostic_has_both_means(script, monkeypatch):

@@ -42,7 +42,7 @@ class RunPlan:
     datasets: Mapping[str, Dataset]
     work: Mapping[Cell, CellSetting]
     fulls: list[FullDataModel]
-    option_encoders: Mapping[str, str]
+    option_encoders: dict[str, str]
 
     @property
     def forms(self) -> dict[tuple[str, str], str | None]:
