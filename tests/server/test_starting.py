@@ -11,7 +11,8 @@ from serving import CLASSES, write_tickets
 from typer.testing import CliRunner
 
 from bemps.cli import app
-from bemps.errors import InputError, pip_install
+from bemps.errors import InputError, MissingExtra, pip_install
+from bemps.models.encoders import encoder_registry
 from bemps.project import Project
 from bemps.project.exporting import export_labels
 from bemps.server.engine import Engine
@@ -410,6 +411,19 @@ def test_a_model_without_its_weights_is_refused_before_a_project_is_made(folder,
             str(folder / "t.bemps"),
             Source(folder / "tickets.csv", {"text": "body"}),
             Wishes(("a", "b"), model="bge-words"),
+        )
+    assert not (folder / "t.bemps").exists()
+
+
+def test_a_model_without_its_packages_is_refused_with_the_extra_that_has_both(folder, monkeypatch):
+    find = encoder_registry.find_spec
+    monkeypatch.setattr(encoder_registry, "find_spec", lambda name: None if name == "torch" else find(name))
+    monkeypatch.setenv("BEMPS_WEIGHTS", str(folder / "nothing"))
+    with pytest.raises(MissingExtra, match=r"EfficientNet-Lite0 vectors: expected the 'vision' extra.*'torch'"):
+        prepared(
+            str(folder / "t.bemps"),
+            Source(folder / "tickets.csv", {"text": "body"}),
+            Wishes(("a", "b"), model="efficientnet"),
         )
     assert not (folder / "t.bemps").exists()
 

@@ -13,6 +13,7 @@ from bemps.cli.command_errors import print_errors
 from bemps.cli.options.shared_arguments import Force
 from bemps.cli.terminal_progress import print_broken, reported, shown
 from bemps.errors import InputError
+from bemps.types import Progress
 
 if TYPE_CHECKING:
     from bemps.formats.entries import ExportInfo
@@ -203,8 +204,8 @@ def _by_project(
         if rows is not None and rows.kind == "image":
             _write_images(console, project.current_learner(audit), rows, description, output)
             return
-        items = rows_of_project(project.store) if rows is None else rows.items
-        write_predictions(project.predict(items, audit=audit), description, output)
+        items, total = (rows_of_project(project.store), None) if rows is None else (rows.items, len(rows.items))
+        write_predictions(project.with_progress(project.predict(items, audit=audit), total), description, output)
         print_broken(console, project.broken)
 
 
@@ -253,11 +254,13 @@ def _by_saved(console: Console, model: str, new: NewItems | None, output: "Outpu
     rows = new.read(console, output)
     with reported(console) as progress:
         learner = ActiveLearner.load(model, cache=cache_folder(None), progress=progress)
-        _write_saved(console, learner, model, rows, output)
+        _write_saved(console, learner, model, rows, output, progress)
 
 
-def _write_saved(console: Console, learner: "ActiveLearner", model: str, rows: NewRows, output: "Output") -> None:
-    from bemps.formats.entries import ExportInfo, content_key, predicted_items
+def _write_saved(
+    console: Console, learner: "ActiveLearner", model: str, rows: NewRows, output: "Output", progress: Progress
+) -> None:
+    from bemps.formats.entries import ExportInfo, content_key, counted, predicted_items
     from bemps.learner.saving.saved_learner import learns_for_minutes
     from bemps.project.exporting import write_predictions
     from bemps.project.portable_model import image_encoder
@@ -278,4 +281,5 @@ def _write_saved(console: Console, learner: "ActiveLearner", model: str, rows: N
         for id, content in zip(learner.pool.ids, learner.items, strict=True)
         if id in labels
     }
-    write_predictions(predicted_items(learner.predict, rows.items, human), description, output)
+    predicted = counted(predicted_items(learner.predict, rows.items, human), len(rows.items), progress)
+    write_predictions(predicted, description, output)

@@ -12,6 +12,7 @@ from bemps.acquisition.strategy_registry import find_strategy
 from bemps.data import Table, read
 from bemps.errors import InputError, parameter, unknown_name
 from bemps.models.encoders.encoder_files import encoder_files, is_own_encoder
+from bemps.models.encoders.encoder_registry import EncoderRow
 from bemps.models.encoders.weight_files import MissingWeights, find_weights
 from bemps.models.model_registry import automatic_model, project_kinds, project_models
 from bemps.project.project_creation import Added, check_classes, check_contents, name_of, stamp_of, update_project
@@ -176,9 +177,8 @@ def _check_names(wishes: Wishes) -> None:
     """Names of a model or strategy that do not exist are found out before anything is made."""
     rows = {name: row for kind in project_kinds() for name, row in project_models(kind).items()}
     known = {"auto", NO_MODEL, *rows}
-    weights = rows[wishes.model].vectors.weights if wishes.model in rows else None
-    if weights is not None and find_weights(weights) is None:
-        raise MissingWeights(weights)
+    if wishes.model in rows:
+        _check_brought(rows[wishes.model].vectors)
     if wishes.model in (None, "auto"):  # what it takes for texts may be missing, but not damaged
         find_weights(rows[automatic_model("text", "first")].vectors.weights or "")
     if wishes.model is not None and wishes.model not in known:
@@ -191,6 +191,13 @@ def _check_names(wishes: Wishes) -> None:
         raise unknown_name("--duplicates", wishes.duplicates, DUPLICATES)
     if wishes.adapt not in (None, *ADAPT):
         raise unknown_name("--adapt", wishes.adapt, ADAPT)
+
+
+def _check_brought(vectors: EncoderRow) -> None:
+    """Refuse an encoder whose packages or weights are missing; the extra that has the packages may bring both."""
+    vectors.require_packages()
+    if vectors.weights is not None and find_weights(vectors.weights) is None:
+        raise MissingWeights(vectors.weights)
 
 
 def _brought_up_to_date(
