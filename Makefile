@@ -36,24 +36,25 @@ format: $(VENV)/.everything ## rewrite in the house style
 docs: $(VENV)/.everything    ## the site, into build/site; offline, warnings are errors, links are checked
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
-coverage: $(VENV)/.weights  ## lines and branches that the test suite runs, also in its other processes
+coverage: $(VENV)/.weights  ## lines and branches that the test suite runs, also in its other processes; table in docs/release.md
 	$(BIN)/python -m coverage erase
 	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n 2 -q
 	$(BIN)/python -m coverage combine --quiet
-	$(BIN)/python -m coverage report --fail-under 90
+	mkdir -p build && $(BIN)/python -m coverage json --quiet -o build/coverage.json
+	$(BIN)/python docs/coverage_table.py build/coverage.json
 
-dist:                       ## wheel and sdist, checked, run by uvx and pipx, and installed into an empty environment of each Python of PYTHONS
+dist:                       ## wheel and sdist, checked, run by uvx and pipx, each installed into empty environments of PYTHONS
 	rm -rf dist build/tools && $(PYTHON) -m venv build/tools
 	build/tools/bin/python -m pip install --quiet --disable-pip-version-check build twine pipx uv
 	build/tools/bin/python -m build --outdir dist .
 	build/tools/bin/python -m twine check --strict dist/*
 	build/tools/bin/uvx --python $(PYTHON) --from "$$(ls dist/*.whl)[label]" bemps --version
 	build/tools/bin/pipx run --no-cache --python $(PYTHON) --spec "$$(ls dist/*.whl)[label]" bemps --version
-	for python in $(PYTHONS); do \
+	for python in $(PYTHONS); do for package in dist/*.whl dist/*.tar.gz; do \
 	  rm -rf build/empty && $$python -m venv build/empty && \
-	  build/empty/bin/python -m pip install --quiet --disable-pip-version-check --find-links dist 'bemps[label,experiments]' && \
+	  build/empty/bin/python -m pip install --quiet --disable-pip-version-check "$$package[label,experiments]" && \
 	  (cd build && empty/bin/bemps --version && empty/bin/python -c 'import bemps; print(bemps.select([[[.5, .5], [.9, .1]]], 1, "margin").indices)') || exit 1; \
-	done
+	done; done
 
 soak: $(VENV)/.weights      ## long fault runs: experiments, stores and servers killed again and again; load
 	$(PYTEST) -q -m soak

@@ -54,10 +54,35 @@ class Measured:
         """How many requests there were."""
         return sum(map(len, self.seconds.values()))
 
+    def milliseconds(self, kind: str, share: float) -> float:
+        """The time within which this share of the requests was answered, in per cent; NaN without any."""
+        return 1000 * float(np.percentile(self.seconds[kind] or [float("nan")], share))
+
     def row(self, kind: str) -> str:
-        milliseconds = 1000 * np.array(self.seconds[kind] or [float("nan")])
-        shares = " | ".join(f"{np.percentile(milliseconds, share):.1f}" for share in (50, 95, 99, 100))
+        shares = " | ".join(f"{self.milliseconds(kind, share):.1f}" for share in (50, 95, 99, 100))
         return f"| {len(self.seconds[kind]):,} | {shares} |"
+
+
+@dataclass(frozen=True)
+class Load:
+    """What people do, and on what; `store` is the address of a database, None a file."""
+
+    people: int = 50
+    seconds: float = 60
+    items: int = 100_000
+    model: str = "tfidf"
+    pace: float = 0.0
+    store: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a load."""
+
+    measured: Measured
+    orders: int
+    cpu_seconds: float
+    load_averages: str
 
 
 class Connection:
@@ -156,14 +181,15 @@ def made_up(count: int) -> Iterable[str]:
         yield f"{form.format(rng.choice(VERBS), rng.choice(SUBJECTS))}, ticket {number}"
 
 
-async def started(folder: Path, items: int, model: str) -> tuple[asyncio.subprocess.Process, str]:
+async def started(folder: Path, load: Load) -> tuple[asyncio.subprocess.Process, str]:
     """A server on a new project, once it says its address."""
     with (folder / "load.csv").open("w", newline="", encoding="utf-8") as file:
-        rows = ([text, REGIONS[number % len(REGIONS)]] for number, text in enumerate(made_up(items)))
+        rows = ([text, REGIONS[number % len(REGIONS)]] for number, text in enumerate(made_up(load.items)))
         csv.writer(file).writerows([["body", "region"], *rows])
     command = [sys.executable, "-c", "from bemps.cli import app; app()", "label", "load.csv", "--text", "body"]
-    command += ["--classes", ",".join(CLASSES), "--port", "0", "--no-browser", "--model", model]
+    command += ["--classes", ",".join(CLASSES), "--port", "0", "--no-browser", "--model", load.model]
     command += ["--overlap", "0.1", "--answers", "3", "--assign-by", "region"]
+    command += ["--store", load.store] if load.store else []
     for region in REGIONS:  # half of the people for each; the rows without one are for everybody
         people = ",".join(f"person-{n}" for n in range(MOST_PEOPLE) if n % 2 == REGIONS.index(region) % 2)
         command += ["--assign", f"{region}={people}"] if region else []
@@ -210,25 +236,30 @@ def load_average() -> str:
     return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
 
 
-async def run(people: int, seconds: float, items: int, model: str, pace: float) -> str:
-    """The whole measurement as a table."""
+async def run(load: Load) -> Outcome:
+    """The whole measurement."""
     with tempfile.TemporaryDirectory() as name:
-        process, url = await started(Path(name), items, model)
+        process, url = await started(Path(name), load)
         try:
-            before = 0 if model == "none" else await warmed_up(url)
-            cpu, load = cpu_seconds(process.pid), load_average()
-            measured = await crowd(url, people, seconds, pace)
-            cpu, load = cpu_seconds(process.pid) - cpu, f"{load} before and {load_average()} after"
-            orders = await _orders(url) - before
+            before = 0 if load.model == "none" else await warmed_up(url)
+            cpu, average = cpu_seconds(process.pid), load_average()
+            measured = await crowd(url, load.people, load.seconds, load.pace)
+            cpu, averages = cpu_seconds(process.pid) - cpu, f"{average} before and {load_average()} after"
+            return Outcome(measured, await _orders(url) - before, cpu, averages)
         finally:
             process.terminate()
             await process.wait()
+
+
+def table(load: Load, outcome: Outcome) -> str:
+    """The measurement in words and rows."""
+    measured = outcome.measured
     lines = [
-        f"{people} people for {seconds:g} s on {items:,} texts ({model}), "
-        f"{f'{pace:g} s for each answer' if pace else 'without a pause'}: {measured.labels:,} labels, "
-        f"{measured.labels / seconds:.0f} a second; {len(measured.errors)} errors; "
-        f"the model made {orders} new orders meanwhile. Load average {load}; "
-        f"the server took {1000 * cpu / max(1, measured.requests):.2f} ms of processor time for each request.",
+        f"{load.people} people for {load.seconds:g} s on {load.items:,} texts ({load.model}), "
+        f"{f'{load.pace:g} s for each answer' if load.pace else 'without a pause'}: {measured.labels:,} labels, "
+        f"{measured.labels / load.seconds:.0f} a second; {len(measured.errors)} errors; "
+        f"the model made {outcome.orders} new orders meanwhile. Load average {outcome.load_averages}; the server took "
+        f"{1000 * outcome.cpu_seconds / max(1, measured.requests):.2f} ms of processor time for each request.",
         "",
         "| request | number | p50 ms | p95 ms | p99 ms | max ms | aim |",
         "|---|---|---|---|---|---|---|",
@@ -242,14 +273,16 @@ async def run(people: int, seconds: float, items: int, model: str, pace: float) 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--people", type=int, default=50)
-    options.add_argument("--seconds", type=float, default=60)
-    options.add_argument("--items", type=int, default=100_000)
-    options.add_argument("--model", default="tfidf")
-    options.add_argument("--pace", type=float, default=0.0, help="seconds for each answer; 0: as fast as they can")
-    chosen = options.parse_args()
-    table = asyncio.run(run(chosen.people, chosen.seconds, chosen.items, chosen.model, chosen.pace))
-    sys.stdout.write(table + "\n")
+    options.add_argument("--people", type=int, default=Load.people)
+    options.add_argument("--seconds", type=float, default=Load.seconds)
+    options.add_argument("--items", type=int, default=Load.items)
+    options.add_argument("--model", default=Load.model)
+    options.add_argument(
+        "--pace", type=float, default=Load.pace, help="seconds for each answer; 0: as fast as they can"
+    )
+    options.add_argument("--store", help="the address of a PostgreSQL database; a file if left out")
+    load = Load(**vars(options.parse_args()))
+    sys.stdout.write(table(load, asyncio.run(run(load))) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Take the pictures of the labelling page: BEMPS_DATA=... python docs/take_pictures.py [chromium]
 
-Starts `bemps label` on 1,500 questions of TREC-6 in a temporary folder, labels 240 of them in a real browser with the
+Starts `bemps label` on 1,500 questions of TREC-6 in a temporary folder, labels 260 of them in a real browser with the
 true classes, and writes the pictures of the page and its panels, images/label-*.png. The page of projects is shown
 with a file that was just dropped there.
 """
@@ -18,7 +18,7 @@ from serving import ProjectsHere, Server  # noqa: E402
 
 from bemps.data import load  # noqa: E402
 
-LABELS, ROUND = 240, 20
+LABELS, ROUND = 260, 20  # so that enough of them measure the model
 PAUSE = 300  # milliseconds to read a question
 NAMES = {
     "ABBR": "abbreviation",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import adapted
+import batch_sizes
 import better_vectors
 import encoder_quality
 import encoder_table
@@ -186,11 +187,13 @@ DEFAULT: dict[str, Table] = {
     "bge-fresh, seed by seed": lambda: paired(BGE[50], TIES),
     "bge-fresh, Brier score": lambda: paired(BGE[50], TIES, "brier"),
     "batch sizes": lambda: sizes({size: study for size, study in BGE.items() if size != 50}, "gap", "saved"),
+    "batch sizes at common labels": lambda: batch_sizes.at_common_labels(BGE, SIX.removesuffix(",random").split(",")),
     "batch sizes together": lambda: counts(
         [Row(title_of(rule), BGE_TOGETHER, rule) for rule in SIX.split(",")], MEASURES
     ),
     "batch sizes together, seed by seed": lambda: paired(BGE_TOGETHER, TIES),
     "encoders": encoder_table.table,
+    "encoders, differences": encoder_table.differences,
 }
 QUALITY: dict[str, Table] = {
     "every encoder": encoder_quality.table,

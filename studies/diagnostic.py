@@ -31,7 +31,7 @@ def row(material: CellData, encoder: str, model: str, labels: int) -> str:
     order = rng.permutation(len(material.ids))
     start, rest = order[:labels], order[labels:]
     some = rng.permutation(len(material.test_labels))[:TEST]
-    options = view_options(encoder, MODELS[model])
+    options = view_options(encoder, MODELS[model], {})
     found = gain_diagnostic(
         MODELS[model].make(material.items, Path(), members=MEMBERS[model], **options),
         (material.items[start], material.labels[start]),

@@ -1,13 +1,15 @@
 """What encoders are worth with random labels: python studies/encoder_table.py
 
 Weighted F1 of `SpectralLaplace` (ten members) after 76, 126, 276 and 526 random labels on each kind of vectors, with
-the standard error over seeds: the random curves of the studies that were run on the same items and seeds.
+the standard error over seeds: the random curves of the studies that were run on the same items and seeds. Then the
+differences of some of them, paired over seeds.
 """
 
 import sys
 
 import numpy as np
-from tables import METRIC, RESULTS, results_of
+from table_parts import SETS, markdown, set_title
+from tables import METRIC, RESULTS, results_of, with_error
 
 from bemps.results import Curve
 
@@ -18,6 +20,11 @@ STUDIES = {
     "minilm-words": ("words-fresh", "words-trec6"),
     "bge": ("encoders",),
     "bge-words": ("bge-fresh",),
+}
+
+DIFFERENCES = {
+    "words and a middle layer beside bge-small bring": ("bge-words", "bge"),
+    "bge-small alone is ahead of MiniLM alone by": ("bge", "minilm"),
 }
 
 
@@ -49,5 +56,19 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def differences() -> str:
+    """What one encoder is ahead of another with the most labels, seed by seed, on the sets where both were run."""
+    pairs = {title: [random_curves(name) for name in names] for title, names in DIFFERENCES.items()}
+    sets = [name for name in SETS if all(name in curves for pair in pairs.values() for curves in pair)]
+    rows = [[title, *(_last_gap(ours[name], base[name]) for name in sets)] for title, (ours, base) in pairs.items()]
+    return markdown([f"with {LABELS[-1]} labels", *map(set_title, sets)], rows)
+
+
+def _last_gap(curve: Curve, base: Curve) -> str:
+    seeds = sorted(set(curve.seeds) & set(base.seeds))
+    ours, others = (each.values_of(METRIC, seeds)[:, list(each.labels).index(LABELS[-1])] for each in (curve, base))
+    return with_error((ours - others).tolist())
+
+
 if __name__ == "__main__":
-    sys.stdout.write(table() + "\n")
+    sys.stdout.write(f"{table()}\n\n{differences()}\n")

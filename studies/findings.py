@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from table_parts import SETS, markdown, read
-from tables import METRIC, gaps, only, with_error
+from tables import METRIC, gaps, only, share_saved, with_error
 
 from bemps.results import Curve, Results, Saving, pairwise_matrix, saving
 
@@ -38,20 +38,6 @@ def sets() -> dict[str, str]:
     return {name: title for name, title in SETS.items() if name in curves(*DEFAULT)}
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if np.isfinite(share) else "none"
-
-
-def saved(curve: Curve, baseline: Curve) -> Saving:
-    return saving(curve, baseline, METRIC)
-
-
-def interval(found: Saving) -> str:
-    """The share saved, and its 95 % interval."""
-    low, high = (f"{100 * end:.0f}" if np.isfinite(end) else "none" for end in (found.low, found.high))
-    return f"{percent(found.share)} ({low} to {high})"
-
-
 def legend(axis: Any) -> None:
     """Above the figure, where nothing is drawn."""
     axis.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
@@ -62,7 +48,7 @@ def labels_saved() -> dict[str, dict[str, Saving]]:
     names = ("corelog-ties", "margin-km")
     default = curves(*DEFAULT)
     return {
-        dataset: {name: saved(default[dataset][name], default[dataset]["random"]) for name in names}
+        dataset: {name: saving(default[dataset][name], default[dataset]["random"], METRIC) for name in names}
         for dataset in sets()
     }
 
@@ -70,7 +56,7 @@ def labels_saved() -> dict[str, dict[str, Saving]]:
 def first_table() -> str:
     found = labels_saved()
     rows = (
-        (title, interval(found[name]["corelog-ties"]), interval(found[name]["margin-km"]))
+        (title, share_saved(found[name]["corelog-ties"]), share_saved(found[name]["margin-km"]))
         for name, title in sets().items()
     )
     return markdown(("labels saved against random", "corelog-ties, the default", "margin-km"), rows)
@@ -207,12 +193,14 @@ def many_classes() -> dict[int, tuple[Saving, Saving]]:
     for name in ("some-classes", "many-classes-words"):
         for place, rules in read(name).curves.items():
             classes = int("".join(filter(str.isdigit, Path(place.dataset).stem)) or 77)
-            found[classes] = (saved(rules["margin-km"], rules["random"]), saved(rules["corelog-ties"], rules["random"]))
+            found[classes] = tuple(
+                saving(rules[rule], rules["random"], METRIC) for rule in ("margin-km", "corelog-ties")
+            )
     return dict(sorted(found.items()))
 
 
 def fifth_table() -> str:
-    rows = ((str(classes), interval(km), interval(ties)) for classes, (km, ties) in many_classes().items())
+    rows = ((str(classes), share_saved(km), share_saved(ties)) for classes, (km, ties) in many_classes().items())
     return markdown(("classes", "margin-km", "corelog-ties"), rows)
 
 

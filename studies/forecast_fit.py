@@ -202,7 +202,11 @@ def shift_of(rows: Rows) -> tuple[float, float]:
 
 
 def coverage(rows: Rows, n: int, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """For each model: the share of audits of n items whose interval holds its accuracy, and the mean width."""
+    """For each model: the share of audits of n items whose interval holds its accuracy, and the mean width.
+
+    The spread is one constant: the package widens it where few labels were predicted wrongly, and the table does not
+    say how many were.
+    """
     rng = np.random.default_rng(n)
     inside, width = np.zeros(len(rows["labels"])), np.zeros(len(rows["labels"]))
     for at, (dataset, truth, guess) in enumerate(

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Int
-from tables import METRIC, results_of
+from tables import METRIC, percent, results_of
 
 from bemps.results import Curve, saving
 from bemps.types import Array
@@ -63,10 +63,6 @@ def coverage(curve: Curve, random: Curve, count: int, draws: int, method: Method
     ends = np.array([method(drawn(curve, rows), drawn(random, rows), rng) for rows in sets])
     low, high = np.quantile(ends, 0.5, axis=0, method="inverted_cdf")
     return float(np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1]))), float(low), float(high)
-
-
-def percent(value: float) -> str:
-    return f"{value:.0%}".replace("%", " %") if np.isfinite(value) else "no"
 
 
 def table(draws: int) -> str:

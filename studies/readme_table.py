@@ -12,8 +12,8 @@ import sys
 
 import numpy as np
 import systems_table
-from table_parts import study
-from tables import METRIC
+from table_parts import markdown, study
+from tables import METRIC, percent, share_saved
 
 from bemps.results import Saving, labels_to_reach, saving
 
@@ -32,10 +32,6 @@ SYSTEMS = {
 }
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if np.isfinite(share) else "none"
-
-
 def rows() -> dict[str, tuple[Saving, Saving, Saving]]:
     """By set: what bemps saves, random labels on its vectors, and margin-km on MiniLM's."""
     usual, default = study("fresh", "fresh-trec6").by_set, study("bge-fresh").by_set
@@ -46,27 +42,21 @@ def rows() -> dict[str, tuple[Saving, Saving, Saving]]:
     return found
 
 
-def interval(found: Saving) -> str:
-    return " to ".join(percent(end).removesuffix(" %") for end in (found.low, found.high))
-
-
-def lines(head: tuple[str, ...], cells: dict[str, tuple[str, ...]]) -> str:
-    table = [head, ("---",) * len(head), *((TITLES[dataset], *row) for dataset, row in cells.items())]
-    return "\n".join("| " + " | ".join(row) + " |" for row in table)
-
-
 def labels_of(found: Saving) -> str:
     return f"{found.needed:.0f} labels" if np.isfinite(found.needed) else "not reached"
+
+
+def by_title(head: tuple[str, ...], cells: dict[str, tuple[str, ...]]) -> str:
+    return markdown(head, ((TITLES[dataset], *row) for dataset, row in cells.items()))
 
 
 def by_vectors() -> str:
     """For Appendix 9: all intervals, and the labels themselves."""
     cells = {
-        dataset: tuple(f"{percent(each.share)} ({interval(each)}); {labels_of(each)}" for each in found)
-        for dataset, found in rows().items()
+        dataset: tuple(f"{share_saved(each)}; {labels_of(each)}" for each in found) for dataset, found in rows().items()
     }
     head = "corelog-ties, `bge-words`", "random, `bge-words`", "margin-km, `minilm`"
-    return lines(("saved of 526 labels", *head), cells)
+    return by_title(("saved of 526 labels", *head), cells)
 
 
 def table() -> str:
@@ -79,7 +69,7 @@ def table() -> str:
             needed = (labels_to_reach(here[name].labels, here[name].f1.mean(0), goal) for name in SYSTEMS)
             ours, *others = (percent(1 - labels / last) for labels in needed)
             cells[dataset] = (f"**{ours}**", *others)
-    return lines(("labels saved", *SYSTEMS.values()), cells)
+    return by_title(("labels saved", *SYSTEMS.values()), cells)
 
 
 if __name__ == "__main__":

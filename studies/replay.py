@@ -78,12 +78,12 @@ def replayed(row: dict[str, Any], run: Path) -> list[dict[str, float]]:
     meta = json.loads((folder / "meta.json").read_text())
     if meta["fingerprint"] != row["pool"]:
         raise SystemExit(f"{folder} holds other items of {cell.dataset} than those of the committed run")
-    form = form_of(entry, options, "text")
+    form = form_of(entry, options, meta["kind"])
     cell_data = run_data.load(folder, form)
-    own = view_options(form, entry) | {name: value for name, value in options.items() if name in entry.options}
-    own.pop("encoder", None)
+    mine = entry.options.keys() - {"encoder"}
+    own = view_options(form, entry, options) | {name: value for name, value in options.items() if name in mine}
     learner = ActiveLearner(
-        entry.make(cell_data.items, None, **own),
+        entry.make(cell_data.items, run_data.cache_of(folder), **own),
         cell_data.items,
         ids=cell_data.ids,
         classes=cell_data.classes,

@@ -11,13 +11,13 @@ rounds until the most labels that every system has on the first set.
 
 import json
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+from table_parts import markdown
 
 from bemps.results import labels_to_reach
 from bemps.types import Array
@@ -134,10 +134,6 @@ def cpu_seconds(curve: SystemCurve, labels: int) -> str:
     """Of encoding and of the rounds until so many labels."""
     column = curve.at(labels)
     return "" if column is None else f"{curve.encoding + curve.seconds[:, column].mean():.0f}"
-
-
-def markdown(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
-    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ("---",) * len(head), *rows])
 
 
 def short_table() -> str:

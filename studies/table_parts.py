@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tables import METRIC, RESULTS, gaps, only, results_of, with_error
+from tables import METRIC, RESULTS, gaps, only, results_of, saved, with_error
 
 from bemps.results import (
     Curve,
@@ -19,7 +19,6 @@ from bemps.results import (
     Results,
     paired_tests,
     pairwise_matrix,
-    saving,
 )
 
 SETS = {"ag_news": "AG NEWS", "csabstruct": "csabstruct", "imdb": "IMDB", "sst5": "SST5", "trec6": "TREC-6"}
@@ -109,28 +108,6 @@ def level(curve: Curve, metric: str = METRIC) -> str:
 
 def gap(curve: Curve, base: Curve, metric: str = METRIC) -> str:
     return with_error(list(gaps(curve, base, metric).values()))
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:.0f} %".replace("-0 %", "0 %") if np.isfinite(share) else "no"
-
-
-def until(curve: Curve, goal: int | None) -> Curve:
-    """The curve up to so many labels."""
-    if goal is None:
-        return curve
-    before = curve.labels <= goal
-    return replace(curve, labels=curve.labels[before], values={name: v[:, before] for name, v in curve.values.items()})
-
-
-def saved(curve: Curve, base: Curve, goal: int | None = None) -> str:
-    """The share of the baseline's labels that is saved, with its interval."""
-    found = saving(curve, until(base, goal), METRIC)
-    assert found is not None
-    if np.isnan(found.low):
-        return percent(found.share)
-    low, high = (percent(end).removesuffix(" %") for end in (found.low, found.high))
-    return f"{percent(found.share)} ({low} to {high})"
 
 
 def cell(curves: dict[str, Curve], rule: str, parts: Sequence[str], goal: int | None = None) -> str:

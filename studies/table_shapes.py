@@ -15,7 +15,6 @@ from table_parts import (
     markdown,
     p_value,
     paired_with,
-    saved,
     set_title,
     short_number,
     short_title,
@@ -23,7 +22,7 @@ from table_parts import (
     wins_and_losses,
     with_interval,
 )
-from tables import METRIC, mean_gap
+from tables import METRIC, mean_gap, saved
 
 
 class Row(NamedTuple):

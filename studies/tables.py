@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from bemps.experiments.grid import KEY
-from bemps.results import METRICS, Curve, Results, Setting, paired_tests, pairwise_matrix, read_run, saving
+from bemps.results import METRICS, Curve, Results, Saving, Setting, paired_tests, pairwise_matrix, read_run, saving
 
 RESULTS = Path(__file__).parent / "results"
 METRIC = "f1"
@@ -80,15 +80,31 @@ def mean_gap(results: Results, settings: Iterable[Setting], name: str, metric: s
     return with_error([float(np.mean([gap[seed] for gap in found])) for seed in seeds]) if seeds else ""
 
 
-def saved(curve: Curve, base: Curve, metric: str, goal: int | None = None) -> str:
-    """The share of random's labels that is saved on the way to what it reaches with `goal` labels, or all of them."""
-    before = base.labels <= (base.labels[-1] if goal is None else goal)
-    base = replace(base, labels=base.labels[before], values={name: v[:, before] for name, v in base.values.items()})
-    found = saving(curve, base, metric)
-    share, low, high = (
-        "no" if not np.isfinite(value) else f"{value:.0%}" for value in (found.share, found.low, found.high)
-    )
-    return f"{share} ({low} to {high})"
+def until(curve: Curve, goal: int | None) -> Curve:
+    """The curve up to so many labels."""
+    if goal is None:
+        return curve
+    before = curve.labels <= goal
+    return replace(curve, labels=curve.labels[before], values={name: v[:, before] for name, v in curve.values.items()})
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %".replace("-0 %", "0 %") if np.isfinite(share) else "no"
+
+
+def share_saved(found: Saving) -> str:
+    """The share of the baseline's labels that is saved, with its interval."""
+    if np.isnan(found.low):
+        return percent(found.share)
+    low, high = (percent(end).removesuffix(" %") for end in (found.low, found.high))
+    return f"{percent(found.share)} ({low} to {high})"
+
+
+def saved(curve: Curve, base: Curve, goal: int | None = None, metric: str = METRIC) -> str:
+    """The share of the baseline's labels that is saved on the way to what it reaches with `goal` labels, or all."""
+    found = saving(curve, until(base, goal), metric)
+    assert found is not None
+    return share_saved(found)
 
 
 def block(results: Results, settings: list[Setting], metric: str, with_saving: bool, goal: int | None) -> str:
@@ -106,7 +122,7 @@ def block(results: Results, settings: list[Setting], metric: str, with_saving: b
             base = curves.get("random")
             cell = level(curves[name], base, metric) if name in curves else ""
             if with_saving and cell and base is not None and name != "random":
-                cell += f", {saved(curves[name], base, metric, goal)}"
+                cell += f", {saved(curves[name], base, goal, metric)}"
             cells.append(cell)
         cells.append(mean_gap(results, settings, name, metric))
         lines.append(f"| {name} | {' | '.join(cells)} | {wins} | {losses} |")

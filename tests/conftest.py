@@ -3,9 +3,14 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from other_systems import left_out
+
+LEFT_OUT = left_out(sys.platform)
+collect_ignore = [name for name in LEFT_OUT if "::" not in name]  # whole files
 
 
 def pytest_configure(config):
@@ -13,13 +18,19 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Long tests run only when asked for."""
-    if "soak" in config.getoption("-m"):
-        return
-    soaking = [item for item in items if item.get_closest_marker("soak")]
-    if soaking:
-        config.hook.pytest_deselected(items=soaking)
-        items[:] = [item for item in items if item not in soaking]
+    """Long tests run only when asked for, and those of other systems not at all."""
+    soaking = "soak" in config.getoption("-m")
+    deselected = [
+        item for item in items if name_of(item) in LEFT_OUT or (not soaking and item.get_closest_marker("soak"))
+    ]
+    if deselected:
+        config.hook.pytest_deselected(items=deselected)
+        items[:] = [item for item in items if item not in deselected]
+
+
+def name_of(item):
+    """A test as `other_systems` names it."""
+    return item.nodeid.partition("[")[0].removeprefix("tests/")
 
 
 @pytest.fixture
@@ -30,7 +41,7 @@ def small_disk(tmp_path):
     def mounted(kilobytes):
         place.mkdir()
         mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(place)]
-        if subprocess.run(mount, capture_output=True, check=False).returncode:
+        if sys.platform != "linux" or subprocess.run(mount, capture_output=True, check=False).returncode:
             pytest.skip("a small file system cannot be mounted here")
         return place
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from serving import interrupt
 
 from bemps._utils.child_processes import safe_path
 
@@ -80,7 +81,7 @@ def test_labelling_with_a_model(bemps, trap):
             time.sleep(0.2)
         assert not executed(trap)
     finally:
-        process.send_signal(signal.SIGINT)
+        interrupt(process)
         process.communicate(timeout=60)
 
 

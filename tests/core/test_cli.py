@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import bemps
 from bemps.cli import app
+from bemps.cli.options.project_wishes import wishes_of
 from bemps.models.from_file import FromFile
 from bemps.models.model_registry import grid_models
 
@@ -318,3 +319,70 @@ def test_select_speaks_of_its_own_options(tmp_path):
     assert "Pass --features FILE, or choose another strategy" in missing.output
     done = run(app, ["select", str(tmp_path / "p.npy"), "-n", "1", "--labelled", str(tmp_path / "done.txt")])
     assert "--labelled: expected an item without a label; got labels of all 5" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["label", "t.csv", "--project", "a.bemps", "--store", "postgresql://h/d"],
+            "expected one place for the project",
+        ),
+        (["label", "t.csv", "--folder", "."], "--folder: expected no DATA; got both"),
+        (["label", "gone.csv"], "DATA: expected a file or folder; got gone.csv, which does not exist"),
+        (
+            ["label", "t.csv", "--guidelines", "long.md"],
+            "--guidelines: expected at most 200,000; got 200,001 characters",
+        ),
+        (["label", "t.csv", "--guidelines", "gone.md"], "--guidelines: expected a text file in UTF-8; got gone.md"),
+        (["label", "t.csv", "--keywords", "latin.txt"], "--keywords: expected a text file in UTF-8; got latin.txt"),
+        (["label", "t.csv", "--assign", "ann"], "--assign: expected VALUE=NAMES; got 'ann'"),
+        (["label", "--title", "x", "--text", "body"], "got --text, --title alone"),
+        (["run", "--dataset", "digits"], "--out: expected a folder for the results; got None"),
+        (["run", "--out", "r", "--jobs", "0"], "--jobs: expected a whole number, 1 or more; got 0"),
+        (["run", "on.toml", "--out", "r"], "on: expected a text; got 3"),
+        (["run", "--out", "r", "--axis", "T"], "expected NAME=VALUE,VALUE; got 'T'"),
+        (["report", "."], "expected a folder with the results of a run; got no results.parquet in it"),
+        (["weights", "bge-smal"], "Did you mean 'bge-small'"),
+    ],
+)
+def test_what_contradicts_itself_is_refused_before_anything_is_made(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    contents = {"t.csv": b"body\none\n", "long.md": b"x" * 200_001, "latin.txt": b"caf\xe9", "on.toml": b"on = 3"}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    result = run(app, arguments, env={"COLUMNS": "500"})
+    assert result.exit_code == 2, result.output
+    assert message in " ".join(result.output.replace("│", " ").split())
+    assert {path.name for path in tmp_path.iterdir()} == {*contents}
+
+
+def test_options_with_commas_and_files_are_the_wishes_of_a_project(tmp_path):
+    (tmp_path / "words.txt").write_text("refund\n\n crash: bug \n")
+    (tmp_path / "rules.md").write_text("Be kind.")
+    (tmp_path / "topics.csv").write_text("name,description\nbug,it fails\nwish,\n")
+    typed = {"classes": "bug,wish", "guidelines": tmp_path / "rules.md", "keywords": str(tmp_path / "words.txt")}
+    wishes = wishes_of({**typed, "assign": [" north  sea = ann, ben  b,", "a=b=cy"]})
+    assert (wishes.classes, wishes.guidelines, wishes.keywords) == (
+        ["bug", "wish"],
+        "Be kind.",
+        ["refund", "crash: bug"],
+    )
+    assert wishes.assigned_to == {"north sea": ["ann", "ben b"], "a=b": ["cy"]}
+    from_file = wishes_of(
+        {"classes": str(tmp_path / "topics.csv"), "guidelines": None, "keywords": "a,b", "assign": None}
+    )
+    assert [new.name for new in from_file.classes] == ["bug", "wish"]
+    assert (from_file.guidelines, from_file.keywords, from_file.assigned_to) == (None, ["a", "b"], None)
+
+
+def test_ctrl_c_in_a_run_says_how_to_continue(tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bemps.experiments.run", interrupted)
+    result = run(
+        app, ["run", "--dataset", "digits", "--strategies", "random", "--out", str(tmp_path / "r"), "--axis", "T=0.3"]
+    )
+    assert result.exit_code == 130
+    assert f"Every finished round is safe in {tmp_path / 'r'}; to continue:" in result.output

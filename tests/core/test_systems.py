@@ -1,13 +1,16 @@
 """Linux, macOS and Windows: what can be said about the other systems from this one."""
 
+import ast
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from other_systems import left_out
 
 ROOT = Path(__file__).parents[2]
+TESTS = ROOT / "tests"
 # modules and names that Windows does not have; the process that runs this has everything else loaded already
 PRETENDED = """
 import contextlib, importlib, os, pkgutil, shutil, signal, sys, types, warnings
@@ -182,3 +185,40 @@ def test_signals_and_modules_of_one_system_alone_stand_behind_a_question():
 @pytest.mark.parametrize("name", ["macos-latest", "windows-latest", "ubuntu-latest", '"3.11"', '"3.14"'])
 def test_the_workflow_runs_on_every_system(name):
     assert name in (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+
+
+def tests_in(path: Path) -> dict[str, str]:
+    """The tests of a file by the names of `other_systems`, each with its source."""
+    text = path.read_text(encoding="utf-8")
+    named = path.relative_to(TESTS).as_posix()
+    functions = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
+    tests = (node for node in functions if node.name.startswith("test_"))
+    return {f"{named}::{node.name}": ast.get_source_segment(text, node) for node in tests}
+
+
+def test_what_macos_and_windows_leave_out_exists():
+    assert left_out("linux") == frozenset() < left_out("darwin") < left_out("win32")
+    for name in left_out("win32"):
+        path, _, test = name.partition("::")
+        assert (TESTS / path).is_file(), name
+        assert not test or name in tests_in(TESTS / path), name
+
+
+def test_a_test_that_needs_signals_links_or_rights_is_left_out_on_windows():
+    posix = re.compile(
+        r"send_signal|SIG(KILL|ALRM|HUP)|killpg|geteuid|mkfifo|umask|symlink_to|chmod\(|/proc\b|setrlimit"
+    )
+    leaves_out = left_out("win32")
+    needy = {
+        name
+        for path in TESTS.rglob("test_*.py")
+        for name, source in tests_in(path).items()
+        if posix.search(source) and "small_disk" not in source  # which skips by itself
+    }
+    assert {name for name in needy if not {name, name.partition("::")[0]} & leaves_out} == set()
+
+
+def test_a_file_of_tests_that_windows_reads_imports_nothing_that_it_has_not():
+    absent = re.compile(r"^(import|from) (fcntl|grp|pty|pwd|resource|termios)\b", flags=re.MULTILINE)
+    imports = {path for path in TESTS.rglob("test_*.py") if absent.search(path.read_text(encoding="utf-8"))}
+    assert {path.relative_to(TESTS).as_posix() for path in imports} <= left_out("win32")

@@ -37,6 +37,10 @@ def test_a_folder_of_images(folder: Path) -> None:
         "cat/1.png", "cat/young/2.PNG", "dog/1.png", "new.png",
     ]  # fmt: skip
     assert found.labels is None
+    assert dict(found.columns) == {
+        "image": ["cat/1.png", "cat/young/2.PNG", "dog/1.png", "new.png"],
+        "folder": ["cat", "cat/young", "dog", ""],
+    }
     assert found.ids[0] == content_hash((folder / "cat" / "1.png").read_bytes())
     assert found.items[0].shape == (4, 6, 3)
     assert found.items[0][0, 0].tolist() == [255, 0, 0]
@@ -75,7 +79,7 @@ def test_reading_decodes_nothing_and_with_ids_opens_nothing(folder: Path, monkey
     monkeypatch.setattr(Path, "open", refuse)
     found = read(folder, label="folder", id="path")
     assert found.findings.duplicates is None
-    assert str(found.findings) == "4 rows"
+    assert str(found.findings) == "4 rows, without files of other kinds: 1 .txt"
 
 
 def test_a_list_of_images_in_a_csv(folder: Path) -> None:

@@ -14,9 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from readers import workbook_bytes
 
 from bemps.data import NO_LABEL, content_hash, read
 from bemps.data.identity import is_blank
+from bemps.data.table import EmptyRow
 from bemps.errors import InputError, MissingExtra, pip_install
 
 ROWS = [("a1", "good film", "pos"), ("a2", "bad, really\nbad", "neg"), ("a3", 'so "so"', ""), ("a4", "Käse", "pos")]
@@ -372,6 +374,26 @@ def test_a_text_in_each_line(tmp_path: Path) -> None:
         read(path, text="body")
 
 
+def test_a_sheet_of_a_workbook(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(
+        workbook_bytes([["read me"], ["first"]], Items=[["body"], ["one"], ["two"]], Empty=[], Old=[["x"]])
+    )
+    first = read(path)
+    assert (first.items, first.findings.other_sheets) == (["first"], ("Items", "Old"))
+    assert str(first.findings).endswith("without the sheets 'Items', 'Old'")
+    table = read(path, sheet="Items")
+    assert (table.items, table.findings.other_sheets) == (["one", "two"], ("Sheet", "Old"))
+    assert table.read_with == {"sheet": "Items"}
+    assert read(path, text="body", sheet="Items").items == ["one", "two"]
+    with pytest.raises(InputError, match=r"sheet of .*a\.xlsx: expected one of Items, Old, Sheet; got 'items'"):
+        read(path, sheet="items")
+    (tmp_path / "a.csv").write_text("body\none\n")
+    for other in ("a.csv", "."):
+        with pytest.raises(InputError, match=r"sheet: expected a workbook \(\.xlsx, \.xlsm\)"):
+            read(tmp_path / other, sheet="Items")
+
+
 def test_a_folder_of_text_files(tmp_path: Path) -> None:
     for name, text in (("good/1.txt", "fine\r\nday"), ("bad/2.txt", "awful"), ("3.txt", "so so"), ("4.txt", " ")):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -382,6 +404,11 @@ def test_a_folder_of_text_files(tmp_path: Path) -> None:
     assert (table.kind, table.ids) == ("text", ("3.txt", "bad/2.txt", "good/1.txt"))
     assert table.items == ["so so", "awful", "fine\nday"]
     assert (table.classes, table.labels.tolist(), table.findings.empty) == (("bad", "good"), [NO_LABEL, 0, 1], 1)
+    assert dict(table.columns) == {"file": list(table.ids), "folder": ["", "bad", "good"]}
+    assert table.empty == (EmptyRow(1, {"file": "4.txt", "folder": ""}),)
+    assert str(table.findings).endswith("(kept), without files of other kinds: 1 .png")
+    assert (read(tmp_path, others=False).columns, read(tmp_path, others=False).empty) == ({}, ())
+    assert list(read(tmp_path / "good").columns) == ["file"]
     (tmp_path / "5.txt").write_bytes(b"caf\xe9")
     with pytest.raises(InputError, match=r"5\.txt: expected text in utf-8"):
         read(tmp_path)

@@ -15,10 +15,16 @@ BLOCK = re.compile(r"<!-- generated: (.*?) -->\n(.*?)<!-- end of generated: \1 -
 
 
 @pytest.fixture(scope="module")
-def tables():
+def study():
+    """A module of studies/, by name."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(ROOT / "studies")
-        yield importlib.import_module("appendix_tables")
+        yield importlib.import_module
+
+
+@pytest.fixture(scope="module")
+def tables(study):
+    return study("appendix_tables")
 
 
 def test_the_pages_are_those_of_the_command(tables):
@@ -44,6 +50,20 @@ def test_every_block_of_a_page_is_written_by_the_command(tables, page):
 @pytest.mark.parametrize("page", PAGES)
 def test_a_share_with_an_interval_stands_in_a_table_that_is_written(tables, page):
     assert SHARE.findall(BLOCK.sub("", tables.text_of(page))) == []
+
+
+@pytest.mark.parametrize("page", ["docs/results.md", "docs/appendices/default.md"])
+def test_sentences_that_count_results_say_what_the_results_give(study, tables, page):
+    text = " ".join(tables.text_of(page).split())
+    sentences = [sentence() for sentence in study("sentences").SENTENCES[page]]
+    assert [sentence for sentence in sentences if sentence not in text] == [], "the page says something else"
+
+
+def test_a_result_that_changes_changes_its_sentence(study, monkeypatch):
+    sentences = study("sentences")
+    rules = ("corelog-ties", "margin-km", "margin", "badge", "coremse", "random")
+    monkeypatch.setattr(sentences, "wins_and_losses", lambda results: dict.fromkeys(rules, (12, 1)))
+    assert sentences.default_wins().endswith("It wins 12 times and loses once.")
 
 
 PROSE = [page for folder in ("appendices", "howto") for page in sorted((ROOT / "docs" / folder).glob("*.md"))]

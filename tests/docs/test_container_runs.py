@@ -108,6 +108,8 @@ def test_a_label_is_still_there_when_the_container_is_another(copy):
                 project = make_project(base).removeprefix(base)
                 text = label_one(base + project)
                 assert docker("exec", name, "id", "-u") == "1000"
+                look = "import pyarrow, onnxruntime; from bemps.models.encoders import find_weights as find"
+                assert docker("exec", name, "python", "-c", f"{look}; print(bool(find('bge-small')))") == "True"
                 assert eventually(lambda: state(name, "Health.Status") == "healthy", 120)
             assert labelled(base + project) == [text]
             docker("stop", "--time", "30", name)

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import yaml
 from typer.testing import CliRunner
 
 from bemps.cli import app
+from bemps.models.model_registry import automatic_model, project_models
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,6 +49,21 @@ def test_what_is_copied_exists_and_is_not_ignored(dockerfile):
         for name in line.split():
             assert (ROOT / name).exists()
             assert name in kept
+
+
+def test_the_image_has_what_the_page_offers(dockerfile):
+    """Sentence vectors with their weights, in a folder that is copied into the image, and Parquet."""
+    extras = re.search(r"^ARG EXTRAS=(.*)$", dockerfile, flags=re.MULTILINE)[1].split(",")
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert {"label", "text", "parquet", "postgres"} <= set(extras) <= set(known)
+    assert f"EXTRAS={','.join(extras)}" in (ROOT / "docs" / "howto" / "install.md").read_text(encoding="utf-8")
+    needed = project_models("text")[automatic_model("text", "first")].vectors.weights
+    folder, brought = re.search(
+        r"^    BEMPS_WEIGHTS=(\S+) \S+/bemps weights (.*)$", dockerfile, flags=re.MULTILINE
+    ).groups()
+    assert brought == needed
+    assert folder.startswith(re.search(r"^COPY --from=build (\S+) ", dockerfile, flags=re.MULTILINE)[1])
+    assert f"BEMPS_WEIGHTS={folder}\n" in dockerfile.partition("\nENV ")[2]
 
 
 def test_the_image_runs_as_nobody_special_and_its_health_is_asked_for(dockerfile):

@@ -70,7 +70,7 @@ def test_seeds_of_two_experiments_count_together():
 def test_labels_saved_on_the_way_to_an_earlier_goal_and_on_one_set():
     told = told_by("words-fresh", "--saving", "--goal", "376", "--on", "sst5", "--only", "corelog-ties,random")
     (row,) = [line for line in told.splitlines() if "%" in line]
-    assert row.startswith("| corelog-ties | .3543 (+.0109 ± .0042), 31% (")
+    assert row.startswith("| corelog-ties | .3543 (+.0109 ± .0042), 31 % (")
     assert "ag_news" not in told
 
 

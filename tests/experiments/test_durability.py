@@ -2,7 +2,6 @@
 
 import os
 import random
-import resource
 import signal
 import tempfile
 import time
@@ -148,6 +147,8 @@ def test_two_runs_in_one_folder_are_refused(finished_run):
 
 
 def test_a_journal_that_cannot_grow_keeps_what_it_has(tmp_path):
+    import resource  # Windows has none
+
     path, key = tmp_path / "one.jsonl", {"seed": 1}
     with open_journal(path, key) as journal:
         journal.append({"round": 0})

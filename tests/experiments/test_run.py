@@ -26,6 +26,7 @@ from bemps.experiments.grid import cells
 from bemps.experiments.inputs import pool_encoding
 from bemps.experiments.inputs import run_data as materials
 from bemps.experiments.run_errors import OtherConfiguration
+from bemps.experiments.run_plan import plan_run
 from bemps.models.encoders import encoder_files
 from bemps.models.model_registry import grid_models
 from bemps.models.option_values import OPTION_VALUES, check_options
@@ -419,7 +420,7 @@ def test_a_name_on_the_hub_is_an_encoder_of_a_grid(tmp_path, data_dir, monkeypat
     write_questions(tmp_path / "my.csv", data_dir, 120)
     encoder, asked = own_encoder(tmp_path / "mine"), []
 
-    def fetch(repository: str, path: str) -> Path:
+    def fetch(repository: str, path: str, commit: str | None = None) -> Path:
         asked.append(repository)
         if not (encoder / path).exists():
             raise FileNotFoundError(path)
@@ -433,6 +434,37 @@ def test_a_name_on_the_hub_is_an_encoder_of_a_grid(tmp_path, data_dir, monkeypat
     (encoder / "tokenizer.json").unlink()
     with pytest.raises(InputError, match="expected a repository on the Hugging Face hub"):
         run(config_of(SMALL | settings), tmp_path / "other")
+
+
+@pytest.mark.parametrize("option", ["frozen", "tuned"])
+def test_encoders_that_are_options_are_known_by_their_content_before_anything_runs(option, tmp_path, data_dir):
+    needs_weights("minilm", "bge-small")
+    write_questions(tmp_path / "my.csv", data_dir, 120)
+    encoder = own_encoder(tmp_path / "mine")
+    settings = OWN | {"dataset": str(tmp_path / "my.csv"), "model": "adapted", "full": False}
+
+    def plan(value: str) -> dict[str, str]:
+        config = config_of(SMALL | settings | {"axes": {option: value}})
+        watcher = Notes()
+        return plan_run(config, cells(config), tmp_path / "run", None, watcher).described()["encoders"]
+
+    before = plan(str(encoder))
+    assert list(before) == [f"{option}={encoder}"]
+    assert plan(str(encoder)) == before
+    with (encoder / "tokenizer.json").open("a") as file:
+        file.write(" ")
+    assert plan(str(encoder)) != before
+    with pytest.raises(InputError, match="expected a repository on the Hugging Face hub"):
+        plan("nosuch/name")
+    (encoder / "config.json").unlink()
+    with pytest.raises(InputError, match=r"config\.json"):
+        plan(str(encoder))
+
+
+def test_more_layers_than_minilm_has_are_refused():
+    check_options("finetuned", {"top_layers": 6}, MODELS["finetuned"].options)
+    with pytest.raises(InputError, match="option top_layers of finetuned: expected at most 6, the layers of MiniLM"):
+        check_options("finetuned", {"top_layers": 7}, MODELS["finetuned"].options)
 
 
 def test_encoders_that_do_not_fit_are_refused_before_anything_runs(tmp_path, data_dir):

@@ -4,11 +4,15 @@ import csv
 import json
 
 import pytest
+from readers import workbook_bytes
 from typer.testing import CliRunner
 
 from bemps.cli import app
 from bemps.data import read
 from bemps.project import open_project
+from bemps.project.empty_rows import rows_of_project
+from bemps.server.project_start import Source, Wishes, prepared
+from bemps.store.sql.sql_tables import ITEMS
 
 
 @pytest.fixture
@@ -71,6 +75,40 @@ def test_a_file_that_was_read_again_has_its_empty_rows_once_and_where_they_are_n
     assert numbers.index("8") == numbers.index("7") + 1  # beside the row that it stood beside
 
 
+@pytest.mark.parametrize("way", ["project", "file"])
+def test_predictions_of_a_folder_have_every_file(tmp_path, way):
+    texts = {"a/1.txt": "", "a/2.txt": "the app will crash", "b/3.txt": "please add my wish", "b/4.txt": " \n"}
+    for name, text in texts.items():
+        (tmp_path / "notes" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "notes" / name).write_text(text)
+    with open_project(tmp_path / "n.bemps", create=True) as made:
+        made.add_classes(["bug", "wish"])
+        made.store.set("model", "tfidf")
+        made.add(read(tmp_path / "notes", id="path"))
+        made.tell({"a/2.txt": "bug", "b/3.txt": "wish"})
+    given = [tmp_path / "notes"] if way == "file" else []
+    predict(tmp_path / "n.bemps", *given, "--out", tmp_path / "out.csv")
+    rows = rows_of(tmp_path / "out.csv")
+    assert [(row["file"], row["folder"]) for row in rows] == [(name, name[0]) for name in texts]
+    assert [bool(row["label"]) for row in rows] == [False, True, True, False]
+
+
+def test_a_folder_that_an_earlier_release_read_gets_its_columns_when_it_is_named_again(tmp_path):
+    (tmp_path / "notes").mkdir()
+    for number, text in enumerate(["one", "", "two"]):
+        (tmp_path / "notes" / f"{number}.txt").write_text(text)
+    where, source, wishes = str(tmp_path / "n.bemps"), Source(tmp_path / "notes"), Wishes(classes=["bug", "wish"])
+    with prepared(where, source, wishes)[0] as store:
+        store.set("columns", [])
+        store.set("empty_rows", {})
+        with store._database.engine.begin() as connection:
+            connection.execute(ITEMS.update().values(other_columns=None))
+    with prepared(where, None, wishes)[0] as store:
+        assert [item.columns for item in store.items()] == [{}, {}]
+    with prepared(where, source, wishes)[0] as store:
+        assert [item.columns for item in rows_of_project(store)] == [{"file": f"{number}.txt"} for number in range(3)]
+
+
 def test_other_tools_get_no_task_for_an_empty_row(project, tmp_path):
     project.export(tmp_path / "tasks.json", "predictions", "label-studio")
     assert len(json.loads((tmp_path / "tasks.json").read_text(encoding="utf-8"))) == 3
@@ -80,6 +118,14 @@ def test_the_command_says_what_becomes_of_empty_rows(project, tmp_path):
     output = predict(tmp_path / "t.bemps", tmp_path / "t.csv", "--text", "body", "--out", tmp_path / "out.csv")
     assert "6 rows, 3 of them empty and left out" in output
     assert "The empty rows stand in the predictions without a class" in output
+
+
+def test_the_command_reads_a_sheet_and_names_the_others(project, tmp_path):
+    rows = [["body"], ["the app will crash"], ["please add my wish"]]
+    (tmp_path / "new.xlsx").write_bytes(workbook_bytes([["read me"], ["x"]], Items=rows))
+    given = [tmp_path / "t.bemps", tmp_path / "new.xlsx", "--sheet", "Items", "--out", tmp_path / "out.csv"]
+    assert "2 rows, 0 duplicates (kept), without the sheets 'Sheet'" in predict(*given)
+    assert [row["body"] for row in rows_of(tmp_path / "out.csv")] == [body for (body,) in rows[1:]]
 
 
 def test_the_command_says_that_other_tools_get_no_empty_rows(project, tmp_path):

@@ -142,10 +142,15 @@ def json_files() -> Files:
     return {"items.json": json.dumps(ROWS).encode()}
 
 
-def workbook_bytes(rows: list[list[object]]) -> bytes:
+def workbook_bytes(rows: list[list[object]], **others: list[list[object]]) -> bytes:
+    """A workbook with rows in its first sheet, and others in further sheets by name."""
     workbook, file = openpyxl.Workbook(), io.BytesIO()
     for row in rows:
         workbook.active.append(row)
+    for name, further in others.items():
+        sheet = workbook.create_sheet(name)
+        for row in further:
+            sheet.append(row)
     workbook.save(file)
     return file.getvalue()
 

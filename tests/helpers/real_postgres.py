@@ -56,9 +56,9 @@ class Server:
             time.sleep(0.1)
         raise RuntimeError((self._folder / "log").read_text())
 
-    def stop(self, how: int = signal.SIGQUIT) -> None:
+    def stop(self, how: str = "SIGQUIT") -> None:
         """At once: nobody needs a checkpoint."""
-        self._process.send_signal(how)
+        self._process.send_signal(signal.Signals[how])
         self._process.wait(60)
 
     def _answers(self) -> bool:

@@ -37,7 +37,7 @@ def test_members_that_expect_nothing_do_not_stop_against_experience():
 def test_a_small_rise_is_a_reason_to_stop_and_an_unknown_one_is_not():
     rule = RiseBelow(0.01)
     assert rule.reason(LabellingProgress(300, None, (), 0.004)) == (
-        "the next 100 labels are expected to make fewer than 1 more of 100 right"
+        "the next 100 labels are expected to make fewer than 1 more of 100 items right"
     )
     assert rule.reason(LabellingProgress(300, None, (), 0.02)) is None
     assert rule.reason(LabellingProgress(300, None, (), None)) is None

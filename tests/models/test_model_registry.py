@@ -114,7 +114,9 @@ def test_rows_name_encoders_and_strategies_that_exist():
 def test_defaults_are_those_of_published_numbers():
     assert default_grid_model() == "logistic"
     assert [grid_default(kind) for kind in ("text", "image", "array")] == ["minilm", "efficientnet", None]
-    assert automatic_model("text", "first") == "bge-words"  # more F1 with as many labels (docs/quality.md), no torch
+    assert (
+        automatic_model("text", "first") == "bge-words"
+    )  # more F1 with as many labels (docs/appendices/quality.md), no torch
     assert automatic_model("text", "second") == "tfidf"
     assert (automatic_model("image", "first"), automatic_model("image", "second")) == ("efficientnet", "pixels")
     assert set(grid_encoders("text")) == {

@@ -218,7 +218,7 @@ def hub(monkeypatch, tmp_path):
     for name in ("tokenizer.json", "model.safetensors"):
         (tmp_path / name).write_bytes(b"")
 
-    def fetch(repository, path):
+    def fetch(repository, path, commit=None):
         asked.append((repository, path))
         if not (tmp_path / path).exists():
             raise FileNotFoundError(path)
@@ -260,6 +260,52 @@ def test_what_the_cache_of_the_hub_has_needs_no_network(monkeypatch, tmp_path):
     assert weight_packages.fetch_from_hub("someone/encoder", "config.json") == snapshot / "config.json"
     with pytest.raises(OSError, match="no network"):
         weight_packages.fetch_from_hub("someone/encoder", "tokenizer.json")
+
+
+def test_all_files_come_from_the_commit_of_the_config_though_the_hub_has_a_newer_one(monkeypatch, tmp_path):
+    """The cache has all files of commit A but the pooling; another program moves its newest commit to B meanwhile."""
+    repository = tmp_path / "models--someone--encoder"
+    first, second = (repository / "snapshots" / (letter * 40) for letter in "ab")
+    for folder in (first, second, repository / "refs"):
+        folder.mkdir(parents=True)
+    (repository / "refs" / "main").write_text(first.name)
+    (first / "config.json").write_text('{"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8}')
+    for name in ("tokenizer.json", "model.safetensors"):
+        (first / name).write_bytes(b"of A")
+
+    def download(_, path, revision=None):
+        folder = second if revision is None else repository / "snapshots" / revision
+        if revision is None:
+            (repository / "refs" / "main").write_text(second.name)
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text('{"pooling_mode_cls_token": true}')
+        return str(folder / path)
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    monkeypatch.setattr(weight_packages.socket, "getaddrinfo", lambda *_: [])
+    files = encoder_files("someone/encoder")
+    assert (files.model, files.pooling) == (first / "model.safetensors", "cls")
+    assert list(second.iterdir()) == []
+    assert encoder_files("someone/encoder") == files
+
+
+@pytest.mark.parametrize("changed", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_an_own_encoder_is_known_by_weights_tokenizer_and_config(changed, tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8}')
+    for name in ("tokenizer.json", "model.safetensors"):
+        (tmp_path / name).write_bytes(b"")
+    before = encoder_files(str(tmp_path)).identity
+    assert encoder_files(str(tmp_path)).identity == before
+    with (tmp_path / changed).open("a") as file:
+        file.write(" ")
+    assert encoder_files(str(tmp_path)).identity != before
+
+
+def test_encoders_of_the_table_keep_their_identity():
+    """Committed runs and caches have vectors under it."""
+    needs_weights("bge-small")
+    assert encoder_files("bge-small").identity == "bge-small 68807e3ff2abb83c"
 
 
 @pytest.mark.parametrize("layer", [0, 13, -13])

@@ -15,6 +15,7 @@ from bemps.models.text.adapted_text import AdaptedText
 from bemps.models.text.text_classifier import TextClassifier
 from bemps.project import open_project, project_models
 from bemps.project.adapted_model import Adaptation, AdaptedEncoder, adaptation_file, load_adaptation
+from bemps.project.array_predictor import Model
 
 MANY = [f"{text} {number}" for number in range(3) for text in TEXTS]
 EVIDENCE = Evidence(np.array([0, 1]), np.array([[0.7, 0.3], [0.6, 0.4]]), np.array([[0.9, 0.1], [0.2, 0.8]]))
@@ -113,6 +114,16 @@ def test_with_enough_labels_the_fine_tuned_model_predicts_and_is_exported(projec
     assert isinstance(project.current_learner().model, AdaptedText)
     assert "fine-tune" in {task for task, _, _ in told}
     project.export(tmp_path / "texts.learner", "model")
+    project.export(tmp_path / "arrays", "arrays")
+    arrays = Model(tmp_path / "arrays")
+    assert (
+        np.abs(arrays.predict([*MANY, "new", ""]) - project.current_learner().predict([*MANY, "new", ""])).max() < 1e-4
+    )
+    assert np.abs(arrays.predict(MANY) - project.learner().predict(MANY)).max() > 0.01  # which the encoder has changed
+    assert "onnxruntime" in (tmp_path / "arrays" / "README.md").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="two encoders"):
+        arrays.predict_vectors(arrays.vectors(MANY))
+    project.export(tmp_path / "arrays", "arrays", force=True)  # all of the folder is known as ours
     told.clear()
     again = ActiveLearner.load(tmp_path / "texts.learner", progress=lambda *what: told.append(what))
     assert isinstance(again.model, AdaptedText)

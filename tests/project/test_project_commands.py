@@ -1,16 +1,20 @@
 """bemps export, import and predict as people type them."""
 
 import csv
+import itertools
 import shutil
 import subprocess
 import sys
+from io import StringIO
 
 import pytest
 from encoder_weights import needs_weights
+from rich.console import Console
 from typer.testing import CliRunner
 
-from bemps.cli import app
+from bemps.cli import app, terminal_progress
 from bemps.errors import pip_install
+from bemps.formats.entries import PredictedItem, counted
 from bemps.models.model_registry import MODELS
 from bemps.project import Project
 from bemps.store import Item, NewAnswer, open_store
@@ -156,6 +160,32 @@ def test_predict_refuses_a_path_before_it_learns(project, monkeypatch, out):
     done = run("predict", project, "--out", project.parent / out)
     assert done.exit_code == 2, done.output
     assert "Model:" not in done.output
+
+
+def test_a_log_of_a_long_prediction_stays_short(monkeypatch):
+    """A million texts are encoded in parts of 2,000, each with a progress of its own."""
+    seconds = itertools.count(step=0.5)  # of each report
+    monkeypatch.setattr(terminal_progress, "monotonic", lambda: next(seconds))
+    console = Console(file=StringIO())
+    with terminal_progress.reported(console) as progress:
+        rows = (PredictedItem(Item(str(row), ""), ()) for row in range(20_000))
+        for row, _ in enumerate(counted(rows, 20_000, progress), 1):
+            if row % 200 == 0:
+                progress("embed", (row - 1) % 2_000 + 1, 2_000)
+    lines = console.file.getvalue().splitlines()
+    assert lines[:2] == ["embed: 200 of 2,000", "predict: 500 of 20,000"]
+    assert len(lines) == 2 * -(-140 * 0.5 // 30)  # one each half minute of either task
+    done = [int(line.split()[1].replace(",", "")) for line in lines if line.startswith("predict")]
+    assert done == sorted(set(done))
+
+
+@pytest.mark.parametrize("file", [(), ("new.csv", "--text", "body")])
+def test_predictions_tell_how_many_of_all_have_passed(project, tmp_path, monkeypatch, file):
+    monkeypatch.setattr("bemps.formats.entries.REPORTED", 10)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "new.csv").write_text("\n".join(["body", *(f"text {row}" for row in range(40))]))
+    done = run("predict", project, *file, "--out", "p.csv")
+    assert f"predict: 10 of {40 if file else 30}\n" in done.output
 
 
 @pytest.mark.parametrize("command", ["export", "import", "predict"])

@@ -16,7 +16,7 @@ from bemps.project import Project
 from bemps.project.array_predictor import Model
 from bemps.project.confusion import class_qualities, confusion_counts
 from bemps.project.model_arrays import write_arrays
-from bemps.project.report.project_report import percent
+from bemps.project.report.project_report import interval, percent
 from bemps.project.report.report_content import report_content
 from bemps.server.project_start import Source, Wishes, prepared
 from bemps.store import Item, NewAnswer, open_store
@@ -61,6 +61,7 @@ def in_model(store, name):
 def test_arrays_predict_as_the_learner_does(store, tmp_path, name):
     encoders = {"bge": "bge-small", "minilm": "minilm"}
     needs_weights(*(encoders[part] for part in name.split("-") if part in encoders))
+    store.set("adapt", "off")  # `test_adapted_project` has the fine-tuned part
     project = in_model(store, name)
     project.export(tmp_path / "arrays", "arrays")
     expected = project.learner().predict(NEW)
@@ -93,7 +94,7 @@ def test_the_audit_items_are_learnt_from_where_asked(store, tmp_path):
 
 def test_a_model_without_a_linear_head_is_refused_and_nothing_is_left(store, tmp_path):
     before = set(tmp_path.iterdir())
-    with pytest.raises(InputError, match="linear head"):
+    with pytest.raises(InputError, match=r"linear head.*what='model'"):
         in_model(store, "tfidf-ensemble").export(tmp_path / "arrays", "arrays")
     assert set(tmp_path.iterdir()) == before
 
@@ -108,8 +109,48 @@ def test_a_model_of_vectors_says_that_it_takes_vectors(tmp_path):
     write_arrays(learner, tmp_path / "arrays")
     model = Model(tmp_path / "arrays")
     assert np.allclose(model.predict_vectors(vectors), learner.predict(vectors))
-    with pytest.raises(ValueError, match="vectors"):
+    with pytest.raises(ValueError, match="predict_vectors"):
         model.predict(["a text"])
+    with pytest.raises(TypeError, match=r"predict\(\[item\]\)"):
+        model.predict("a text")
+    assert model.predict([]).shape == (0, 2)
+    assert "model.predict_vectors(vectors)" in (tmp_path / "arrays" / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def turned_pictures(tmp_path, monkeypatch):
+    """Pictures of any size, kind and orientation, some small and some large."""
+    pillow, rng = pytest.importorskip("PIL.Image"), np.random.default_rng(0)
+    (tmp_path / "im").mkdir()
+    for number in range(10):
+        pixels = rng.integers(0, 256, (20 + 31 * number, 300 - 29 * number, 3), np.uint8)
+        pixels[..., number % 2] //= 4
+        picture = pillow.fromarray(pixels).convert(["RGB", "RGBA", "L", "P"][number % 4 if number > 4 else 0])
+        orientation = pillow.Exif()
+        orientation[274] = 6
+        picture.save(tmp_path / "im" / f"{number}.png", exif=orientation)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "im"
+
+
+@pytest.mark.parametrize("name", ["pixels", "efficientnet"])
+def test_arrays_read_images_as_the_learner_does(turned_pictures, name):
+    if name == "efficientnet":
+        needs_weights("efficientnet-lite0")
+    wishes = Wishes(classes=["warm", "cold"], model=name, audit=0.0)
+    with prepared("im.bemps", Source(turned_pictures), wishes)[0] as store:
+        store.record([NewAnswer("ann", f"{i}.png", "label", "warm" if i % 2 else "cold") for i in range(8)])
+        project = Project(store)
+        project.export("arrays", "arrays")
+        expected = project.learner().predict([f"{i}.png" for i in range(10)])
+    paths = [f"im/{i}.png" for i in range(10)]
+    assert np.abs(Model("arrays").predict(paths) - expected).max() < 1e-4
+    script = [sys.executable, "-I", "arrays/predict.py", paths[0]]
+    line = json.loads(subprocess.run(script, capture_output=True, text=True, check=True).stdout)
+    assert line["image"] == paths[0]
+    readme = (turned_pictures.parent / "arrays" / "README.md").read_text(encoding="utf-8")
+    assert 'model.predict(["new/cat.jpg"])' in readme
+    assert "pillow" in readme
 
 
 def test_members_fold_to_what_they_predict():
@@ -174,6 +215,17 @@ def test_the_report_tells_its_two_figures_of_the_accuracy_apart(store, tmp_path)
     right = round(Project(store).audit_report().accuracy.value * 30)
     assert f"it gets {right} of them right ({percent(right / 30)})." in page
     assert "The first figure also weighs what the model gets wrong among the other labels." in page
+
+
+def test_the_report_says_how_often_the_model_is_right_where_it_suggests(store, tmp_path):
+    assert "How good were the suggestions?" not in report_of(store, tmp_path / "report.html")
+    store.set("suggest", "model")
+    accuracy = Project(store).audit_report().accuracy
+    words = f"On 30 of them the model is right on {round(30 * accuracy.value)}: {interval(accuracy)}."
+    assert words in report_of(store, tmp_path / "report.html")
+    store.set("suggest", "column:guess")
+    page = report_of(store, tmp_path / "report.html")
+    assert "how often column guess is right takes 20 such items. It has no suggestion for 30 more." in page
 
 
 def test_a_decision_is_no_label_of_who_decided(store, tmp_path):

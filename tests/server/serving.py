@@ -54,6 +54,14 @@ def free_port():
         return str(probe.getsockname()[1])
 
 
+def interrupt(process):
+    """Ctrl-C; Windows has it for a whole console alone, so the process is ended there."""
+    if sys.platform == "win32":
+        process.terminate()
+    else:
+        process.send_signal(signal.SIGINT)
+
+
 def eventually(check, seconds=90):
     """Whether something becomes true before long."""
     deadline = time.monotonic() + seconds
@@ -124,7 +132,7 @@ class Server:
     def stop(self):
         """Ctrl-C."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            interrupt(self.process)
             try:
                 self.process.wait(20)
             except subprocess.TimeoutExpired:

@@ -9,9 +9,9 @@ from chatting import Chat, labelled, wording
 from serving import free_port
 
 from bemps.errors import InputError
+from bemps.project.suggestions.chat_prompt import Prompt, class_in_words, parse_labels
 from bemps.server.suggestions import request_attempts
 from bemps.server.suggestions.chat_client import LARGEST_REPLY, ChatConnection, ChatError, UnclearReply
-from bemps.server.suggestions.chat_prompt import Prompt, class_in_words, parse_labels
 from bemps.server.suggestions.request_attempts import RequestAttempts
 from bemps.server.suggestions.suggestion_sources import SentKey, checked_address, key_for, parse_suggester
 

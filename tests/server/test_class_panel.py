@@ -1,6 +1,7 @@
 """Classes on the page: what they mean, order, colour, hiding, deleting and merging, with two people at work."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from browsing import Visitor, browser_of
@@ -11,6 +12,7 @@ from bemps import InputError
 from bemps.server.http.templating import STATIC
 from bemps.server.project_start import Source, Wishes, prepared
 from bemps.store import COLOURS, NewClass
+from bemps.store.events import Example
 
 BUG = NewClass("bug", "b", "Something is broken.", "orange")
 
@@ -48,10 +50,10 @@ def test_requests_change_classes_for_everybody(server):
         assert "A wish." in ann.panel("guidelines")
         text = ann.http.get("classes.csv").raise_for_status().text
         assert text.splitlines() == [
-            "name,key,description,colour",
-            "bug,b,Something is broken.,orange",
-            "question,3,,",
-            "feature,2,A wish.,sky",
+            "name,key,description,colour,examples",
+            "bug,b,Something is broken.,orange,",
+            "question,3,,,",
+            "feature,2,A wish.,sky,",
         ]
         assert ann.post("class/example", name="feature", item=item, remove=True).is_success
         assert server.store.classes()[2].examples == ()
@@ -125,9 +127,16 @@ def test_the_same_command_again_undoes_nothing_that_was_changed_on_the_page(fold
         assert [known.name for known in store.classes()] == ["bug", "feature"]
         assert store.classes()[0].description == "Changed here."
         assert store.read_settings().guidelines == "Changed too."
-    with start(NewClass("bug", "k", "New in the file."), "feature", guidelines="New rules.") as store:
+    new = NewClass("bug", "k", "New in the file.")
+    with start(new, "feature", guidelines="New rules.") as store:
         assert (store.classes()[0].key, store.classes()[0].description) == ("k", "New in the file.")
         assert store.read_settings().guidelines == "New rules."
+    with start(replace(new, examples=("It stops.",)), "feature") as store:
+        assert store.classes()[0].examples == (Example(text="It stops."),)
+
+
+def test_a_class_file_without_examples_is_known_by_what_earlier_releases_stored():
+    assert repr(NewClass("bug", "b", "Broken.")) == "NewClass(name='bug', key='b', description='Broken.', colour=None)"
 
 
 def test_keys_of_a_class_file(folder):

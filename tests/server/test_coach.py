@@ -279,13 +279,13 @@ def test_the_advice_is_in_plain_words_without_scores_or_many_digits():
     last = {"ready": True, "waiting": 9, "forecast": {"mean": 0.0312, "low": -0.011, "high": 0.0712, "size": 100}}
     go_on = advice_of(last | {"advice": {"stop": False, "reasons": (), "rises": True, "little": False}})
     assert go_on["numbers"] == (
-        "The next 100 labels are expected to make about 3 more of 100 items right "
-        "(9 of 10 such forecasts hold: 2 fewer to 8 more)."
+        "The next 100 labels are expected to make about 3 more of 100 items right. "
+        "The likely range is 2 fewer to 8 more. Such ranges hold 9 times in 10."
     )
     assert go_on["verdict"] == "Worth going on."
     little = last | {"forecast": {"mean": 0.004, "low": 0.0, "high": 0.02, "size": 100}}
     stop = advice_of(little | {"advice": {"stop": True, "reasons": ("x",), "rises": False, "little": True}})
-    assert "fewer than 1 more of 100 items right (9 of 10 such forecasts hold: 0 to 2 more)" in stop["numbers"]
+    assert "fewer than 1 more of 100 items right. The likely range is 0 to 2 more." in stop["numbers"]
     assert stop["verdict"].startswith("You may stop")
     assert advice_of({}) is None
 
@@ -345,7 +345,7 @@ def test_a_goal_that_takes_more_labels_than_are_left_is_none(store, monkeypatch)
 
 
 def test_the_reason_to_stop_is_said_once_and_never_beside_a_number_that_denies_it():
-    little = "the next 100 labels are expected to make fewer than 1 more of 100 right"
+    little = "the next 100 labels are expected to make fewer than 1 more of 100 items right"
     steady = "98.0% of the predictions stayed the same in each of the last 3 rounds"
     by_forecast = judged(0.004, stop=True, reasons=(little, steady), little=True)
     assert "fewer than 1 more" in by_forecast["numbers"]

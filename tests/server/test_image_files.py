@@ -37,6 +37,11 @@ def test_images_are_served_with_their_type(photos):
         assert {name: answer.headers["content-type"] for name, answer in got.items()} == dict.fromkeys(got, "image/png")
         assert got["a.png"].content == (photos / "a.png").read_bytes()
         assert len(got) == 4
+        for name, label in (("a.png", "x"), ("b.png", "y")):
+            server.store.answer("ann", name, "label", label)
+        server.store.set_all({"no_model": False, "model": "pixels"})
+        server.engine.settings = server.store.read_settings()
+        assert "an example that reads image files. NumPy and Pillow are enough" in ann.panel("result")
 
 
 def test_a_link_inside_the_folder_is_shown(photos):

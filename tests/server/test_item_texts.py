@@ -72,6 +72,8 @@ def test_words_of_an_unknown_class_are_refused_with_the_nearest(folder):
     source = Source(folder / "tickets.csv", {"text": "body"})
     with pytest.raises(InputError, match=r"class of the word 'crash'.*Did you mean 'bug'"):
         prepared(str(folder / "t.bemps"), source, Wishes(classes=CLASSES, keywords=["crash = bugs"]))
+    with pytest.raises(InputError, match=r"words of at most 200 letters; got 2, the longest of 201 letters"):
+        prepared(str(folder / "t.bemps"), source, Wishes(classes=CLASSES, keywords=["x", "y" * 201]))
     with Here(folder) as server, server.person() as ann:
         assert "Did you mean 'bug'" in ann.post("settings", values={"keywords": "crash* = bugs"}).text
         assert ann.post("settings", values={"keywords": "x" * 201}).status_code == 422

@@ -186,6 +186,22 @@ def test_rows_that_are_not_asked_are_counted(tmp_path, texts, words):
         assert all(part in page for part in words)
 
 
+def test_files_that_are_not_asked_are_counted(tmp_path):
+    (tmp_path / "notes" / "1923").mkdir(parents=True)
+    for number, text in enumerate(["", "a", "b", "b"]):
+        (tmp_path / "notes" / "1923" / f"{number}.txt").write_text(text)
+    with Here(tmp_path, data="notes", show=["file", "folder"]) as server, server.person() as ann:
+        page = " ".join(ann.panel("progress").split())
+        assert "1 file of your folder has nothing to read" in page
+        assert "1 file repeats another" in page
+        (item,) = ann.next()
+        assert [(part["name"], part["text"]) for part in item["columns"]] == [
+            ("file", item["id"]),
+            ("folder", "1923"),
+        ]
+        assert "1923/2.txt" in ann.panel("labelled", q="3/2.t", state="unanswered")
+
+
 def test_nothing_is_said_of_rows_where_all_are_asked(small):
     with Here(small) as server, server.person() as ann:
         page = ann.panel("progress")

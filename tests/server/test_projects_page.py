@@ -34,6 +34,26 @@ def fits(page):
     return page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_another_sheet_is_read_when_it_is_chosen(server, browser):
+    notes = [["name", "about"], ["ann", "she wrote this file"]]
+    with Visitor(browser, server.base) as ann:
+        page = ann.page
+        choose(ann, ("tickets.xlsx", workbook_bytes(notes, Items=ROWS)))
+        ann.sees("#preview", "1 row, 2 columns")
+        page.fill("#classes", "bug,feature")
+        page.select_option("#sheet", "Items")
+        ann.sees("#preview", "60 rows, 3 columns")
+        assert page.evaluate("document.activeElement.id") == "sheet"
+        assert violations(page) == []
+        assert (page.input_value("#sheet"), page.input_value("#reading")) == ("Items", "body")
+        assert page.input_value("#classes") == "bug,feature"
+        page.click("text=Make the project")
+        page.wait_for_url("**/p/*/")
+        ann.ready()
+        assert ann.item()[1] in dict(tickets(60))
+        assert ann.errors == []
+
+
 @pytest.mark.parametrize(("scheme", "width"), SIZES)
 def test_from_a_workbook_to_ten_labels_by_keyboard(server, browser, scheme, width):
     """A newcomer with a spreadsheet: no terminal, no mouse."""
@@ -186,7 +206,7 @@ def test_a_folder_of_images_is_chosen_and_a_sample_is_tried(server, browser, tmp
     (photos / "notes.md").write_bytes(b"x")
     with Visitor(browser, server.base) as ann:
         ann.page.set_input_files("#folder", photos)
-        ann.sees("#preview", "6 files")
+        ann.sees("#preview", "6 files. Left out: 1 file of other kinds (1 .md).")
         ann.page.wait_for_function("name => document.querySelector('#title').value === name", arg=photos.name)
         ann.page.fill("#classes", "day,night")
         ann.page.click("text=Make the project")

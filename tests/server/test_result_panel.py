@@ -185,6 +185,17 @@ def test_other_files_come_back_as_csv(labelled):
         assert ann.panel("result").count('<option value="csv" selected>') == 3
 
 
+def test_plain_arrays_are_offered_where_the_model_has_them(labelled):
+    with labelled.person() as ann:
+        assert "an example that reads texts" in ann.panel("result")
+        for model, offered in (("bge-words", True), ("minilm-heads", False), ("tfidf-ensemble", False)):
+            labelled.store.set("model", model)
+            labelled.engine.settings = labelled.store.read_settings()
+            panel = ann.panel("result")
+            assert ('data-what="arrays"' in panel) == offered
+            assert 'data-what="model"' in panel
+
+
 def test_a_text_that_excel_cannot_hold_is_said_by_its_cell(server, tmp_path):
     server.store.add_items([Item("long", "x" * 40_000)])
     server.store.answer("ann", "long", "label", "bug")
@@ -268,6 +279,16 @@ def test_labelling_goes_on_while_a_file_is_made_and_cancelling_leaves_nothing(la
         assert list(own_temporary_folder.glob("bemps-results-*/[!.]*")) == []
 
 
+def test_formats_that_need_a_package_are_offered_only_with_it(large, monkeypatch):
+    with large.person() as ann:
+        assert ann.panel("result").count('value="parquet"') == 3
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        page = ann.panel("result")
+        assert 'value="parquet"' not in page
+        assert 'value="huggingface"' not in page
+        assert 'value="xlsx"' in page
+
+
 def test_a_file_that_waited_is_named_by_the_labels_it_holds(tmp_path, own_temporary_folder, monkeypatch):
     labels, begun = [40], []
     jobs = result_jobs.ResultJobs(str(tmp_path / "p.bemps"), lambda: labels[0])
@@ -282,16 +303,19 @@ def test_a_file_that_waited_is_named_by_the_labels_it_holds(tmp_path, own_tempor
 
     async def look():
         for kind in ("csv", "jsonl", "parquet"):
-            jobs.start(ResultWish("labels", kind), "p")
-        last = jobs.start(ResultWish("labels", "xlsx"), "p")
+            jobs.start(ResultWish("predictions", kind), "p")
+        last = jobs.start(ResultWish("predictions", "xlsx"), "p")
         await wait_for(2)
         assert [job.state for job in jobs.listed()] == ["waiting", "waiting", "running", "running"]
+        small = jobs.start(ResultWish("labels"), "p")
+        await wait_for(3)
+        assert (small.state, last.state) == ("running", "waiting")  # a small file does not wait for large ones
         labels[0] = 55
         for first in begun[:2]:
             await jobs.cancel(first.id)
-        await wait_for(4)
+        await wait_for(5)
         assert (last.state, last.labels) == ("running", 55)
-        assert last.name.startswith("p-55-labels-")
+        assert last.name.startswith("p-predictions-55-labels-")
         await jobs.stop()
 
     monkeypatch.setattr(jobs, "_run", run)

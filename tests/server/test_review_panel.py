@@ -7,6 +7,11 @@ from test_page import violations
 
 from bemps.store.events import LABEL
 
+OUTCOME = {
+    **{"first": 60, "last": 70, "low": -0.01, "high": 0.07},
+    **{"came": 0.03, "came_low": -0.05, "came_high": 0.11, "size": 28, "wrong": False},
+}
+
 
 @pytest.fixture(scope="module")
 def browser(chromium):
@@ -168,20 +173,67 @@ def test_a_point_of_the_map_opens_its_item_and_a_rectangle_lists_those_inside(mo
         assert ann.errors == []
 
 
+@pytest.fixture(scope="module")
+def disputed(modelled):
+    """The same server, where two people disagree on an item, and on another that was decided."""
+    first, second = [name for name in modelled.store.ids() if name not in modelled.store.current()][-2:]
+    for name in (first, second):
+        modelled.store.answer("cem", name, LABEL, "bug")
+        modelled.store.answer("dan", name, LABEL, "question")
+    modelled.store.adjudicate(first, "bug", "ann")
+    return modelled
+
+
+def drawn_by_finger(visitor):
+    """Draw a rectangle over the whole map by touch; the panel must not scroll instead."""
+    visitor.page.locator("#map").scroll_into_view_if_needed()
+    area, finger = visitor.page.locator("#map").bounding_box(), visitor.context.new_cdp_session(visitor.page)
+    for kind, share in (("Start", 0.02), ("Move", 0.3), ("Move", 0.7), ("Move", 0.98), ("End", None)):
+        at = {} if share is None else {x: area[x] + share * area[side] for x, side in (("x", "width"), ("y", "height"))}
+        finger.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": [at] if at else []})
+
+
+def is_for_everyone(visitor):
+    """No violation, and nothing beside the screen."""
+    assert violations(visitor.page) == []
+    assert visitor.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_new_panels_are_for_everyone(modelled, browser, scheme, width):
-    viewport = {"width": width, "height": 800}
-    with Visitor(browser, modelled.base, "ann", color_scheme=scheme, viewport=viewport) as ann:
-        for name in ("review", "map"):
-            opened(ann, name)
-            assert violations(ann.page) == []
-            ann.press("Escape")
-        ann.panel("progress")
+def test_the_new_panels_are_for_everyone(disputed, browser, scheme, width):
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}, "has_touch": width == 390}
+    with Visitor(browser, disputed.base, "ann", **options) as ann:
+        opened(ann, "review")
+        is_for_everyone(ann)
+        ann.press("Escape")
+        opened(ann, "map")
+        if width == 390:
+            drawn_by_finger(ann)
+            ann.sees("#map-items h3", f"{ann.page.locator('#map circle[data-item]').count()} items")
+        else:
+            ann.page.locator("[data-act=map-class]").first.click()
+            ann.page.wait_for_selector("#map-items .items")
+        is_for_everyone(ann)
+        ann.press("Escape")
+        assert "1 disagreement" in ann.panel("team")
+        ann.sees("#panel", "1 decided")
+        is_for_everyone(ann)
+        assert eventually(lambda: "Forecasts so far" in with_forecast(disputed, ann))
+        is_for_everyone(ann)
         ann.page.locator("[data-name=errors]").click()
         ann.page.wait_for_selector(".confusion")
-        assert violations(ann.page) == []
-        assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        is_for_everyone(ann)
+        ann.page.locator('.cell[aria-label$="labelled bug, model says bug"]').click()
+        ann.sees("#panel h3", "labelled bug")
+        is_for_everyone(ann)
+
+
+def with_forecast(server, visitor):
+    """The panel *Progress* with a forecast that came true; a new order of the model brings its own."""
+    server.engine.model_status.last["outcomes"] = [OUTCOME]
+    visitor.page.click("#panel-close")
+    return visitor.panel("progress")
 
 
 def test_without_a_model_the_panels_say_so(server):

@@ -180,6 +180,16 @@ def test_every_column_is_in_the_exports(folder):
         assert rows[0]["title"] == item["columns"][0]["text"]
 
 
+def test_the_name_of_an_image_beside_it_is_text(folder):
+    settings = ProjectSettings(folder=str(folder), kind="image", shown_columns=("image", "folder", "other"))
+    columns = {"image": "photos/a.png", "folder": "photos", "other": "photos/b.png"}
+    (folder / "photos" / "b.png").write_bytes(PIXEL)
+    item = Item("1", "photos/a.png", None, packed(columns, "photos/a.png"))
+    shown = shown_values(item, settings)
+    assert [value.text for value in shown] == list(columns.values())
+    assert [value.image is None for value in shown] == [True, True, False]
+
+
 def test_columns_in_the_browser(folder, browser):
     from axe_playwright_python.sync_playwright import Axe
 

@@ -11,7 +11,8 @@ from serving import CLASSES, write_tickets
 from typer.testing import CliRunner
 
 from bemps.cli import app
-from bemps.errors import InputError, pip_install
+from bemps.errors import InputError, MissingExtra, pip_install
+from bemps.models.encoders import encoder_registry
 from bemps.project import Project
 from bemps.project.exporting import export_labels
 from bemps.server.engine import Engine
@@ -271,6 +272,21 @@ def test_classes_with_room_around_them_are_tidied():
     assert checked_classes([" bug ", "new  wish"]) == ("bug", "new wish")
 
 
+def test_a_new_file_in_a_subfolder_is_found(tmp_path):
+    deep = tmp_path / "notes" / "1923" / "may"
+    deep.mkdir(parents=True)
+    for number in range(2):
+        (deep / f"{number}.txt").write_text(f"text {number}")
+    (tmp_path / "notes" / "plan.pdf").touch()
+    for new in (2, 1):
+        store, notes = prepared(str(tmp_path / "p.bemps"), Source(tmp_path / "notes"), WISHES)
+        assert notes[0].startswith(f"{new} new items")
+        assert notes[0].endswith("without files of other kinds: 1 .pdf)")
+        store.close()
+        (deep / "2.txt").write_text("text 2")
+        os.utime(deep, (2e9, 2e9))  # some systems count in steps that are longer than this test
+
+
 def test_images_of_a_folder_are_items_by_their_paths(tmp_path):
     pillow = pytest.importorskip("PIL.Image")
     photos = tmp_path / "photos"
@@ -395,6 +411,19 @@ def test_a_model_without_its_weights_is_refused_before_a_project_is_made(folder,
             str(folder / "t.bemps"),
             Source(folder / "tickets.csv", {"text": "body"}),
             Wishes(("a", "b"), model="bge-words"),
+        )
+    assert not (folder / "t.bemps").exists()
+
+
+def test_a_model_without_its_packages_is_refused_with_the_extra_that_has_both(folder, monkeypatch):
+    find = encoder_registry.find_spec
+    monkeypatch.setattr(encoder_registry, "find_spec", lambda name: None if name == "torch" else find(name))
+    monkeypatch.setenv("BEMPS_WEIGHTS", str(folder / "nothing"))
+    with pytest.raises(MissingExtra, match=r"EfficientNet-Lite0 vectors: expected the 'vision' extra.*'torch'"):
+        prepared(
+            str(folder / "t.bemps"),
+            Source(folder / "tickets.csv", {"text": "body"}),
+            Wishes(("a", "b"), model="efficientnet"),
         )
     assert not (folder / "t.bemps").exists()
 

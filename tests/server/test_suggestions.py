@@ -11,10 +11,12 @@ from chatting import Chat, labelled, wording
 from serving import CLASSES, Here, Server, eventually, free_port, tickets
 
 from bemps.errors import COMMAND_OPTIONS, InputError
-from bemps.project import open_project
+from bemps.project import Project, open_project
 from bemps.project.exporting import export_labels
+from bemps.project.report.project_report import report_page
+from bemps.project.report.report_content import report_content
+from bemps.project.suggestions.suggestion_values import class_named_by
 from bemps.server.project_start import Source, Wishes, prepared
-from bemps.server.suggestions.suggestion_values import class_named_by
 from bemps.store import open_store
 
 TRUTH = dict(tickets())
@@ -491,6 +493,11 @@ def test_the_address_is_measured_on_audit_items_like_an_annotator(guessed):
             assert f"llama3 at {host} is right on {right}: <b>{100 * right / size:.0f} %</b>" in words
             assert f"On {size} items" in words
             assert f"no suggestion for {len(told) - size} more" in words
+        interval = re.search(r"95 % interval (.*?)\)", words)[1]
+        report = report_page(report_content(Project(server.store)))
+        assert f"llama3 at {host} is right on {right}: {100 * right / size:.0f} % ({interval})." in report
+        assert f"On {size} of them" in report
+        assert f"no suggestion for {len(told) - size} more" in report
         assert not {"llama3", chat.address} & set(server.store.annotators())
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import httpx
 import pytest
 from readers import image_bytes, parquet_bytes, workbook_bytes
-from serving import ProjectsHere, eventually, tickets
+from serving import ProjectsHere, eventually, interrupt, tickets
 from typer.testing import CliRunner
 
 from bemps import data
@@ -128,6 +128,9 @@ FILES = {
     "t.jsonl": "\n".join(json.dumps(dict(zip(ROWS[0], row, strict=True))) for row in ROWS[1:]).encode(),
 }
 
+TEXTS = {f"notes/{'ab'[i % 2]}/{i}.txt": f"text {i}".encode() for i in range(6)}
+IMAGES = {f"photos/{i}.png": image_bytes("png", 9 * i) for i in range(5)}
+
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_column_is_guessed_and_classes_can_come_from_another(name, server, web):
@@ -151,6 +154,66 @@ def test_lines_above_the_table_of_a_workbook_are_shown_as_left_out(web):
     assert '<option value="comment" selected>comment</option>' in page.text
 
 
+SHEETS = {"t.xlsx": workbook_bytes([["Read me"], ["nothing here"]], Items=ROWS, Empty=[])}
+
+
+def test_another_sheet_of_a_workbook_is_chosen(server, web):
+    upload, page = looked(web, SHEETS)
+    options = '<option value="Sheet" selected>Sheet</option> <option value="Items">Items</option> </select>'
+    assert options in " ".join(page.text.split())
+    page = web.get("panel/preview", params={"upload": upload, "sheet": "Items"}).raise_for_status()
+    assert "8 rows, 3 columns" in page.text
+    assert '<option value="Items" selected>Items</option>' in page.text
+    answer = web.get("panel/preview", params={"upload": upload, "sheet": "Itms"})
+    assert (answer.status_code, "Did you mean &#39;Items&#39;" in answer.text) == (422, True)
+    body = {"upload": upload, "title": "it", "reading": ["comment"], "sheet": "Items", "classes": ["x", "y"]}
+    web.post("api/projects", json=body).raise_for_status()
+    with open_store(server.folder / "it" / "it.bemps") as store:
+        assert store.count() == 8
+
+
+def test_a_workbook_with_one_sheet_asks_nothing(web):
+    assert 'id="sheet"' not in looked(web, {"t.xlsx": workbook_bytes(ROWS, Empty=[])})[1].text
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"a.zip": zipped(TEXTS | {"notes/x.pdf": b"x", "notes/y.PDF": b"x", "notes/README": b"x"})},
+         "3 files of other kinds (2 .pdf, 1 without an ending)"),
+        (IMAGES | {"photos/index.txt": b"x"}, "1 file of other kinds (1 .txt)"),
+        ({"a.zip": zipped(TEXTS | {"notes/i.png": image_bytes("png", 9), "notes/x.pdf": b"x"})},
+         "2 files of other kinds (1 .pdf, 1 .png)"),
+        ({"a.zip": zipped({"t.csv": FILES["t.csv"], "t.docx": b"x", ".hidden.pdf": b"x"})},
+         "1 file of other kinds (1 .docx)"),
+        ({"a.zip": zipped(TEXTS | {f"x.{letter}": b"x" for letter in "abcdefg"})},
+         "7 files of other kinds (1 .a, 1 .b, 1 .c, 1 .d, 1 .e, 2 more)"),
+    ],
+)  # fmt: skip
+def test_files_that_are_left_out_are_said(files, words, web):
+    assert f"Left out: {words}." in looked(web, files)[1].text
+
+
+def test_files_that_a_browser_did_not_send_are_said_too(web):
+    upload = web.post("api/uploads", json={"left_out": {".pdf": 2, "": 1}}).raise_for_status().json()["upload"]
+    send(web, TEXTS | {"notes/i.png": image_bytes("png", 9)}, upload)
+    page = web.get("panel/preview", params={"upload": upload})
+    assert "Left out: 4 files of other kinds (2 .pdf, 1 without an ending, 1 .png)." in page.text
+    assert web.post("api/uploads", json={"left_out": {".pdf": -1}}).status_code == 422
+
+
+def test_parquet_is_offered_only_where_it_can_be_read(server, web, monkeypatch):
+    assert "Parquet" in web.get("").text
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    page = web.get("").text
+    assert "Parquet" not in page
+    assert ".parquet" not in page
+    assert "JSON, JSONL, a text in each line" in page
+    refusal = send(web, {"t.parquet": FILES["t.parquet"]})[1]
+    assert (refusal.status_code, "got .parquet" in refusal.json()["error"]) == (422, True)
+    assert "pip" not in refusal.text
+
+
 def test_classes_of_a_column_without_its_labels_and_none_at_all(server, web):
     made(web, server, {"t.csv": FILES["t.csv"]}, reading=["kind", "comment"], title="one", class_column="kind")
     with open_store(server.folder / "one" / "one.bemps") as store:
@@ -160,10 +223,6 @@ def test_classes_of_a_column_without_its_labels_and_none_at_all(server, web):
     web.post("api/projects", json={"upload": upload, "reading": ["comment"], "title": "one"}).raise_for_status()
     with open_store(server.folder / "one-2" / "one-2.bemps") as store:
         assert store.classes() == ()
-
-
-TEXTS = {f"notes/{'ab'[i % 2]}/{i}.txt": f"text {i}".encode() for i in range(6)}
-IMAGES = {f"photos/{i}.png": image_bytes("png", 9 * i) for i in range(5)}
 
 
 @pytest.mark.parametrize(
@@ -423,7 +482,7 @@ class Command:
 
     def __exit__(self, *_):
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            interrupt(self.process)
         assert self.process.wait(30) is not None
 
 

@@ -1,7 +1,5 @@
 """A database server that goes away: said plainly, nothing acknowledged lost, and it goes on when the server is back."""
 
-import signal
-
 import pytest
 from filling import fill
 from real_postgres import server
@@ -14,7 +12,7 @@ def test_the_server_is_killed_and_comes_back():
     with server() as running, open_store(f"{running.url}&project=tickets", create=True) as store:
         fill(store, 50)
         events = [store.answer("ann", f"t{i}", "label", "bug", request=str(i)) for i in range(30)]
-        running.stop(signal.SIGKILL)
+        running.stop("SIGKILL")
         with pytest.raises(NotSaved, match=r"not saved.*Send it again"):
             store.answer("ann", "t30", "label", "bug", request="30")
         with pytest.raises(NotRead):

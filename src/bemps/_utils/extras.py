@@ -4,6 +4,7 @@
 """
 
 import importlib
+import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -35,6 +36,11 @@ def optional_import(module: str, extra: str, purpose: str) -> ModuleType:
     """
     with requires_extra(extra, purpose):
         return importlib.import_module(module)
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module can be imported; it is not imported here."""
+    return importlib.util.find_spec(module) is not None
 
 
 @contextmanager

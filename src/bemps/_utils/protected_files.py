@@ -20,7 +20,8 @@ FOLDER_FILES = {  # the files in a folder that bemps replaces as a whole
     "dataset": re.compile(r"README\.md|data/train-\d{5}-of-\d{5}\.parquet"),
     "saved learner": re.compile(r"learner\.json(\.part)?|items\.(json|npy)|surprisal\.npy|array-\d{1,6}\.npy"),
     "model arrays": re.compile(
-        r"model\.(json|npz)|vocabulary\.json|encoder\.onnx|tokenizer\.json|README\.md|(__pycache__/)?predict\S*\.pyc?"
+        r"(fine-tuned/)?(model\.(json|npz)|encoder\.onnx|tokenizer\.json)|vocabulary\.json|README\.md"
+        r"|(__pycache__/)?predict\S*\.pyc?"
     ),
 }
 NOBODYS = (".bemps", ".DS_Store", "Thumbs.db", "desktop.ini")  # the marker, and what file managers leave

@@ -31,6 +31,7 @@ def label(
     id_: options.IdColumn = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    sheet: options.Sheet = None,
     classes: options.Classes = None,
     project: options.ProjectFile = None,
     folder: options.ProjectFolder = None,
@@ -80,6 +81,7 @@ def label(
     """
     columns = {
         "text": text, "image": image, "label": label_column, "id": id_, "encoding": encoding, "delimiter": delimiter,
+        "sheet": sheet,
     }  # fmt: skip
     settings = {
         "classes": classes, "title": title, "guidelines": guidelines, "audit": audit, "overlap": overlap,

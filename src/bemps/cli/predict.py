@@ -13,6 +13,7 @@ from bemps.cli.command_errors import print_errors
 from bemps.cli.options.shared_arguments import Force
 from bemps.cli.terminal_progress import print_broken, reported, shown
 from bemps.errors import InputError
+from bemps.types import Progress
 
 if TYPE_CHECKING:
     from bemps.formats.entries import ExportInfo
@@ -45,6 +46,7 @@ def predict(
     ] = None,
     encoding: Annotated[str | None, typer.Option(help="encoding of FILE, if not UTF-8")] = None,
     delimiter: Annotated[str | None, typer.Option(help="separator of FILE, if not a comma")] = None,
+    sheet: Annotated[str | None, typer.Option(help="sheet of a workbook (default: the first that has rows)")] = None,
     format_: Annotated[
         str | None,
         typer.Option("--format", help="a format of `bemps export`; without it the ending of the file decides"),
@@ -77,7 +79,7 @@ def predict(
     """
     console = Console(soft_wrap=True)
     with print_errors(predict):
-        new = None if file is None else NewItems(file, text, image, id_, encoding, delimiter)
+        new = None if file is None else NewItems(file, text, image, id_, encoding, delimiter, sheet)
         if Path(model).is_dir() or is_archive(Path(model)):
             _refuse_audit(audit)
             _by_saved(console, model, new, _output(out, format_, force, [Path(model), file]))
@@ -100,8 +102,8 @@ class NewItems:
         The column of the paths of images. None if the user named none.
     id : str or None
         The column of the ids. None if the user named none.
-    encoding, delimiter : str or None
-        How the file is written. None if the user did not say.
+    encoding, delimiter, sheet : str or None
+        How the file is written, and the sheet of a workbook. None if the user did not say.
     """
 
     file: Path
@@ -110,6 +112,7 @@ class NewItems:
     id: str | None
     encoding: str | None
     delimiter: str | None
+    sheet: str | None
 
     def read(self, console: Console, output: "Output") -> "NewRows":
         """Read the items, each with its row."""
@@ -120,7 +123,7 @@ class NewItems:
         from bemps.project.project_creation import contents_of
 
         id = self.id or ("path" if self.file.is_dir() else None)
-        columns: dict[str, Any] = {"text": self.text, "image": self.image, "id": id}
+        columns: dict[str, Any] = {"text": self.text, "image": self.image, "id": id, "sheet": self.sheet}
         table = read(self.file, encoding=self.encoding, delimiter=self.delimiter, **columns)
         folder = self.file if self.file.is_dir() else self.file.absolute().parent
         contents = contents_of(table, folder)
@@ -201,8 +204,8 @@ def _by_project(
         if rows is not None and rows.kind == "image":
             _write_images(console, project.current_learner(audit), rows, description, output)
             return
-        items = rows_of_project(project.store) if rows is None else rows.items
-        write_predictions(project.predict(items, audit=audit), description, output)
+        items, total = (rows_of_project(project.store), None) if rows is None else (rows.items, len(rows.items))
+        write_predictions(project.with_progress(project.predict(items, audit=audit), total), description, output)
         print_broken(console, project.broken)
 
 
@@ -251,11 +254,13 @@ def _by_saved(console: Console, model: str, new: NewItems | None, output: "Outpu
     rows = new.read(console, output)
     with reported(console) as progress:
         learner = ActiveLearner.load(model, cache=cache_folder(None), progress=progress)
-        _write_saved(console, learner, model, rows, output)
+        _write_saved(console, learner, model, rows, output, progress)
 
 
-def _write_saved(console: Console, learner: "ActiveLearner", model: str, rows: NewRows, output: "Output") -> None:
-    from bemps.formats.entries import ExportInfo, content_key, predicted_items
+def _write_saved(
+    console: Console, learner: "ActiveLearner", model: str, rows: NewRows, output: "Output", progress: Progress
+) -> None:
+    from bemps.formats.entries import ExportInfo, content_key, counted, predicted_items
     from bemps.learner.saving.saved_learner import learns_for_minutes
     from bemps.project.exporting import write_predictions
     from bemps.project.portable_model import image_encoder
@@ -276,4 +281,5 @@ def _write_saved(console: Console, learner: "ActiveLearner", model: str, rows: N
         for id, content in zip(learner.pool.ids, learner.items, strict=True)
         if id in labels
     }
-    write_predictions(predicted_items(learner.predict, rows.items, human), description, output)
+    predicted = counted(predicted_items(learner.predict, rows.items, human), len(rows.items), progress)
+    write_predictions(predicted, description, output)

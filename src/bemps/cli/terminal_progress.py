@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -11,6 +12,8 @@ from bemps.types import Progress
 
 if TYPE_CHECKING:
     from bemps.project import Project
+
+BETWEEN_LINES = 30.0  # seconds, in a log
 
 
 @contextmanager
@@ -23,25 +26,25 @@ def shown(console: Console, project: "Project") -> Iterator[None]:
 
 @contextmanager
 def reported(console: Console) -> Iterator[Progress]:
-    """Show progress: in one line on a terminal, elsewhere as a line for each tenth of a task."""
+    """Show progress: in one line on a terminal, elsewhere as a line from time to time."""
     if not console.is_terminal:
-        yield _Tenths(console)
+        yield _Lines(console)
         return
     with console.status("reading") as status:
         yield lambda task, done, total: status.update(f"{task}: {done:,} of {total:,}")
 
 
-class _Tenths:
-    """Prints a line where a task begins and at each further tenth of it, so that a log shows that work goes on."""
+class _Lines:
+    """Prints a line where a task begins and, as long as it goes on, each half minute: a log stays short."""
 
     def __init__(self, console: Console) -> None:
-        self._console, self._last = console, ("", 0)
+        self._console, self._next = console, dict[str, float]()
 
     def __call__(self, task: str, done: int, total: int) -> None:
-        tenth = 10 * done // max(total, 1)
-        if (task, tenth) != self._last:
-            self._last = task, tenth
-            self._console.print(f"{task}: {10 * tenth} %", highlight=False, markup=False)
+        now = monotonic()
+        if now >= self._next.get(task, now):
+            self._next[task] = now + BETWEEN_LINES
+            self._console.print(f"{task}: {done:,} of {total:,}", highlight=False, markup=False)
 
 
 def print_broken(console: Console, broken: Iterable[str]) -> None:

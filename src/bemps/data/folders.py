@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bemps.data.identity import Items, is_blank
 from bemps.data.images import ImageFiles
-from bemps.data.table import Table
+from bemps.data.table import Table, empty_rows
 from bemps.data.table_building import build_table
 from bemps.data.text_encoding import opened_text
 from bemps.errors import InputError, parameter, unknown_name
@@ -18,10 +18,14 @@ TEXTS = frozenset({".txt"})
 
 @dataclass(frozen=True)
 class FolderFiles:
-    """The files of a folder that are its items: relative paths (with /), sorted, and whether they are images."""
+    """The files of a folder that are its items: relative paths (with /), sorted, and whether they are images.
+
+    `left_out` are the other files.
+    """
 
     names: tuple[str, ...]
     are_images: bool
+    left_out: tuple[str, ...] = ()
 
 
 def read_folder(
@@ -33,6 +37,7 @@ def read_folder(
     duplicates: str,
     mode: str,
     encoding: str | None,
+    others: bool,
 ) -> Table:
     """The table of a folder; see `bemps.data.read`."""
     if label not in (None, "folder"):
@@ -40,21 +45,30 @@ def read_folder(
     if id not in (None, "path"):
         raise unknown_name("id of a folder", id, ["path"], "It takes the relative path as the id.")
     files = folder_files(folder)
-    names, items = files.names, None
-    if not files.are_images:
-        texts = {name: read_text(folder / name, encoding) for name in names}
-        names = tuple(name for name in names if not is_blank(texts[name]))
-        items = [texts[name] for name in names]
+    columns = _columns(files) if others else {}
+    texts = None if files.are_images else [read_text(folder / name, encoding) for name in files.names]
+    filled = [row for row in range(len(files.names)) if texts is None or not is_blank(texts[row])]
+    names = [files.names[row] for row in filled]
     table = build_table(
-        _images(folder, names, mode) if items is None else items,
+        _images(folder, names, mode) if texts is None else [texts[row] for row in filled],
         labels=[name.partition("/")[0] if "/" in name else "" for name in names] if label else None,
         ids=names if id else None,
         classes=classes,
         duplicates=duplicates,
         where=lambda rows: ", ".join(names[row] for row in rows[:10]),
+        columns={name: [values[row] for row in filled] for name, values in columns.items()},
     )
     assert table.findings is not None
-    return replace(table, findings=replace(table.findings, empty=len(files.names) - len(names)), source=folder)
+    findings = replace(table.findings, empty=len(files.names) - len(names), other_files=files.left_out)
+    empty = () if findings.dropped else empty_rows(columns, filled)
+    return replace(table, findings=findings, source=folder, empty=empty)
+
+
+def _columns(files: FolderFiles) -> dict[str, list[str]]:
+    """The path of each file, in the column that exports have for it, and its subfolder where there are any."""
+    folders = [name.rpartition("/")[0] for name in files.names]
+    paths = {"image" if files.are_images else "file": list(files.names)}
+    return paths | ({"folder": folders} if any(folders) else {})
 
 
 def _images(folder: Path, names: Sequence[str], mode: str) -> Items:
@@ -95,7 +109,9 @@ def folder_files(folder: Path) -> FolderFiles:
             fix="Choose the folder that holds the images or texts.",
         )
     are_images = len(images) >= len(texts)
-    return FolderFiles(tuple(sorted(images if are_images else texts)), are_images)
+    items = set(images if are_images else texts)
+    left_out = sorted(name for name, _ in every if name not in items)
+    return FolderFiles(tuple(sorted(items)), are_images, tuple(left_out))
 
 
 def _walk(folder: Path, prefix: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from bemps.data.records import (
     read_parquet,
 )
 from bemps.data.spreadsheets import WORKBOOKS, read_workbook
-from bemps.data.table import EmptyRow, Table
+from bemps.data.table import Table, empty_rows
 from bemps.data.table_building import build_table
 from bemps.errors import InputError, parameter, unknown_name
 
@@ -48,6 +48,7 @@ def read(
     quotes: bool = True,
     columns: Sequence[str] | None = None,
     others: bool = True,
+    sheet: str | None = None,
 ) -> Table:
     """Read a CSV, TSV, Excel, JSON, JSONL or Parquet file, or a folder of images or text files, as a `Table`.
 
@@ -81,7 +82,10 @@ def read(
     columns : sequence of str, optional
         The names of the columns of a CSV or TSV file that has no header.
     others : bool
-        Whether the table keeps all columns: labels and predictions can then be written beside them.
+        Whether the table keeps all columns: labels and predictions can then be written beside them. Those of a folder
+        are `file` (of images: `image`), the relative path, and `folder` where it has subfolders.
+    sheet : str, optional
+        The sheet of a workbook. None takes the first that has rows; `findings` of the table names the others.
 
     Returns
     -------
@@ -93,19 +97,29 @@ def read(
     InputError
         If the file or a column does not exist, or the content cannot be read.
     """
-    read_with = _named(text=text, image=image, label=label, id=id, encoding=encoding, delimiter=delimiter)
+    read_with = _named(text=text, image=image, label=label, id=id, encoding=encoding, delimiter=delimiter, sheet=sheet)
     source = Path(path)
     if not os.path.exists(source):
         raise InputError("path", expected="a file or folder", got=f"{source}, which does not exist", fix="Correct it.")
     if mode not in ("RGB", "L"):
         raise unknown_name("mode", mode, ["RGB", "L"])
+    if sheet and source.suffix.lower() not in WORKBOOKS:
+        expected, fix = f"a workbook ({', '.join(WORKBOOKS)})", f"Leave {parameter('sheet') or 'the sheet'} out."
+        raise InputError("sheet", expected=expected, got=str(source), fix=fix)
     if source.is_dir():
         refuse_columns(source, text=text, image=image)
         table = read_folder(
-            source, label=label, id=id, classes=classes, duplicates=duplicates, mode=mode, encoding=encoding
+            source,
+            label=label,
+            id=id,
+            classes=classes,
+            duplicates=duplicates,
+            mode=mode,
+            encoding=encoding,
+            others=others,
         )
     else:
-        dialect = _dialect(source, delimiter, quotes, encoding, tuple(columns or ()) or None)
+        dialect = _dialect(source, delimiter, quotes, encoding, columns=tuple(columns or ()) or None, sheet=sheet)
         roles = _Roles((text,) if isinstance(text, str) else tuple(text or ()), image, label, id)
         roles = _with_text_column(source, dialect, roles)
         table = _read_file(source, dialect, roles, classes=classes, duplicates=duplicates, mode=mode, others=others)
@@ -113,9 +127,15 @@ def read(
 
 
 def _dialect(
-    path: Path, delimiter: str | None, quotes: bool, encoding: str | None, columns: tuple[str, ...] | None = None
+    path: Path,
+    delimiter: str | None,
+    quotes: bool,
+    encoding: str | None,
+    *,
+    columns: tuple[str, ...] | None = None,
+    sheet: str | None = None,
 ) -> Dialect:
-    return Dialect(delimiter or DELIMITERS.get(path.suffix.lower(), ","), quotes, encoding, columns)
+    return Dialect(delimiter or DELIMITERS.get(path.suffix.lower(), ","), quotes, encoding, columns, sheet)
 
 
 @dataclass(frozen=True)
@@ -174,8 +194,13 @@ def _read_file(
         columns=records.columns if others else {},
     )
     assert table.findings is not None
-    findings = replace(table.findings, empty=len(every.lines) - len(records.lines), left_out=records.left_out)
-    empty = () if table.findings.dropped or not others else _empty_rows(every, filled)
+    findings = replace(
+        table.findings,
+        empty=len(every.lines) - len(records.lines),
+        left_out=every.left_out,
+        other_sheets=tuple(name for name in every.sheets if name != every.sheet),
+    )
+    empty = () if table.findings.dropped or not others else empty_rows(every.columns, filled)
     return replace(table, findings=findings, source=path, empty=empty)
 
 
@@ -184,9 +209,11 @@ def _named(**options: str | Sequence[str] | None) -> dict[str, str | list[str]]:
     return {name: value if isinstance(value, str) else list(value) for name, value in options.items() if value}
 
 
-def read_columns(path: Path, encoding: str | None = None, delimiter: str | None = None) -> Records:
+def read_columns(
+    path: Path, encoding: str | None = None, delimiter: str | None = None, sheet: str | None = None
+) -> Records:
     """All columns of a file as they are, to look at before one of them is chosen."""
-    return _records(path, [], _dialect(path, delimiter, True, encoding), True)
+    return _records(path, [], _dialect(path, delimiter, True, encoding, sheet=sheet), True)
 
 
 def _filled_rows(path: Path, records: Records, names: tuple[str, ...]) -> list[int]:
@@ -202,15 +229,6 @@ def _filled_rows(path: Path, records: Records, names: tuple[str, ...]) -> list[i
 def _only(records: Records, rows: Sequence[int]) -> Records:
     columns = {name: [values[row] for row in rows] for name, values in records.columns.items()}
     return replace(records, columns=columns, lines=[records.lines[row] for row in rows])
-
-
-def _empty_rows(records: Records, filled: Sequence[int]) -> tuple[EmptyRow, ...]:
-    """The other rows, each with the number of filled ones before it."""
-    empty = sorted(set(range(len(records.lines))) - set(filled))
-    return tuple(
-        EmptyRow(row - number, {name: values[row] for name, values in records.columns.items()})
-        for number, row in enumerate(empty)
-    )
 
 
 def _is_filled(value: object) -> bool:
@@ -242,7 +260,7 @@ def _records(path: Path, requested: list[str], dialect: Dialect, others: bool) -
     elif suffix in PARQUET:
         records = read_parquet(path, requested, others=others)
     elif suffix in WORKBOOKS:
-        records = read_workbook(path, requested, others=others)
+        records = read_workbook(path, requested, others=others, sheet=dialect.sheet)
     else:
         expected, got = f"one of {', '.join(sorted(FORMATS))}", repr(suffix or "no suffix")
         raise InputError(f"format of {path}", expected=expected, got=got, fix=_way_out(path))

@@ -35,6 +35,10 @@ class Records:
         Columns of the file that cannot be read.
     above : tuple of str
         Lines above the row that names the columns, which are not read.
+    sheets : tuple of str
+        The sheets of a workbook that have rows.
+    sheet : str
+        The one of these that was read.
     """
 
     columns: dict[str, list[Any]]
@@ -42,6 +46,8 @@ class Records:
     unit: str = "line"
     left_out: tuple[str, ...] = ()
     above: tuple[str, ...] = ()
+    sheets: tuple[str, ...] = ()
+    sheet: str = ""
 
     def where(self, rows: Sequence[int]) -> str:
         """Name rows in messages: `lines 3, 17, 29 and 4 more`."""
@@ -52,7 +58,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a delimited file is written.
+    """How a file is written.
 
     Attributes
     ----------
@@ -64,12 +70,15 @@ class Dialect:
         The encoding. None: it is detected.
     header : tuple of str, optional
         The names of the columns, if the file has no header line.
+    sheet : str, optional
+        The sheet of a workbook. None: the first that has rows.
     """
 
     delimiter: str = ","
     quotes: bool = True
     encoding: str | None = None
     header: tuple[str, ...] | None = None
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
         if len(self.delimiter) != 1 or self.delimiter in '\r\n"':

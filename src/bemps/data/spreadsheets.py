@@ -1,4 +1,4 @@
-"""Excel workbooks: the first sheet with rows, every cell as the text that a CSV file would hold."""
+"""Excel workbooks: one sheet with rows, every cell as the text that a CSV file would hold."""
 
 import datetime
 import re
@@ -14,7 +14,7 @@ from typing import Any
 from bemps._utils.archives import check_archive
 from bemps._utils.extras import optional_import
 from bemps.data.records import Records, distinct_names, missing_column_error
-from bemps.errors import BempsError, InputError
+from bemps.errors import BempsError, InputError, unknown_name
 
 # what openpyxl and the parsers below it raise for workbooks that are cut or changed
 DAMAGE = (
@@ -28,24 +28,25 @@ MOST_TITLES = 20  # rows in which the one that names the columns is sought
 MOST_COUNTED = 1_000  # rows that say how many cells are usually filled
 
 
-def read_workbook(path: Path, requested: Sequence[str], *, others: bool = False) -> Records:
-    """The columns of the first sheet that has rows. A column without a name that holds something is `column N`."""
-    rows = _rows(path)
-    if not rows:
-        raise InputError(str(path), expected="a sheet with rows", got="only empty cells", fix="Is it the right file?")
+def read_workbook(path: Path, requested: Sequence[str], *, others: bool = False, sheet: str | None = None) -> Records:
+    """The columns of a sheet, or of the first that has rows.
+
+    A column without a name that holds something is `column N`.
+    """
+    sheets, name, rows = _rows(path, sheet)
     header = _header_position(rows)
     (_, titles), body = rows[header], rows[header + 1 :]
     named = {position for position, title in enumerate(titles) if title.strip()}
     positions = sorted(named | {i for _, row in body for i, cell in enumerate(row) if cell.strip()})
     names = distinct_names([_at(titles, i).strip() or f"column {i + 1}" for i in positions])
-    for name in requested:
-        if name not in names:
-            raise missing_column_error(path, name, names)
+    for column in requested:
+        if column not in names:
+            raise missing_column_error(path, column, names)
     read = names if others else list(dict.fromkeys(requested))
     places = {name: positions[names.index(name)] for name in read}
     columns: dict[str, list[Any]] = {name: [_at(row, places[name]) for _, row in body] for name in read}
     above = tuple(" ".join(filter(None, map(str.strip, row))) for _, row in rows[:header])
-    return Records(columns, [number for number, _ in body], unit="row", above=above)
+    return Records(columns, [number for number, _ in body], unit="row", above=above, sheets=sheets, sheet=name)
 
 
 def _header_position(rows: Sequence[tuple[int, list[str]]]) -> int:
@@ -64,20 +65,31 @@ def _at(row: list[str], position: int) -> str:
     return row[position] if position < len(row) else ""
 
 
-def _rows(path: Path) -> list[tuple[int, list[str]]]:
-    """The number and the cells of every row that is not empty, of the first sheet that has any."""
+def _rows(path: Path, sheet: str | None) -> tuple[tuple[str, ...], str, list[tuple[int, list[str]]]]:
+    """The names of the sheets with rows, that of the one to read, and its rows: numbers, and cells as texts."""
     library = optional_import("openpyxl", "label", "reading Excel workbooks")
     check_archive(path, "an Excel workbook")
     try:
         with warnings.catch_warnings(), path.open("rb") as file, closing(_opened(library, file)) as workbook:
             warnings.simplefilter("ignore")  # of styles and checks of input that are of no interest here
-            return next((rows for sheet in workbook.worksheets if (rows := list(_filled(sheet)))), [])
+            sheets = {each.title: each for each in workbook.worksheets if next(_filled(each), None)}
+            name = _checked_sheet(path, sheet, tuple(sheets))
+            return tuple(sheets), name, list(_filled(sheets[name]))
     except BempsError:
         raise
     except DAMAGE as error:
         got = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         fix = "Open it in your spreadsheet and save it again, without a password, or as CSV UTF-8."
         raise InputError(str(path), expected="an Excel workbook", got=got, fix=fix) from error
+
+
+def _checked_sheet(path: Path, sheet: str | None, names: tuple[str, ...]) -> str:
+    """The sheet to read: one of those with rows."""
+    if not names:
+        raise InputError(str(path), expected="a sheet with rows", got="only empty cells", fix="Is it the right file?")
+    if sheet is not None and sheet not in names:
+        raise unknown_name(f"sheet of {path}", sheet, names)
+    return sheet or names[0]
 
 
 def _opened(library: Any, file: Any) -> Any:

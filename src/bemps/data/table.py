@@ -5,10 +5,11 @@ N  rows    K  classes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from bemps.data.images import Images
 from bemps.errors import InputError, unknown_name
 
 NO_LABEL = -1
+MOST_ENDINGS, LONGEST_ENDING = 5, 20  # that are named
 Kind = Literal["text", "image", "array"]
 Labels = Int[np.ndarray, " N"]
 Index = int | slice | Int[np.ndarray, " _"] | Bool[np.ndarray, " N"]
@@ -43,6 +45,10 @@ class Findings:
         Rows that were left out because they have no content.
     left_out : tuple of str
         Columns that could not be kept: columns of bytes, and names that occur twice.
+    other_files : tuple of str
+        Files of a folder that are not among its items.
+    other_sheets : tuple of str
+        Sheets of a workbook that have rows and were not read.
     """
 
     rows: int
@@ -51,16 +57,36 @@ class Findings:
     conflicting: int
     empty: int = 0
     left_out: tuple[str, ...] = ()
+    other_files: tuple[str, ...] = ()
+    other_sheets: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         rows = f"{self.rows + self.empty:,} rows"
         rows += f", {self.empty:,} of them empty and left out" if self.empty else ""
-        columns = f", without the columns {', '.join(map(repr, self.left_out))}" if self.left_out else ""
         if self.duplicates is None:
-            return f"{rows}{columns}"
+            return f"{rows}{self._without()}"
         fate = "dropped" if self.dropped else "kept"
         conflicts = f", {self.conflicting:,} with more than one label" if self.conflicting else ""
-        return f"{rows}, {self.duplicates:,} duplicates ({fate}){conflicts}{columns}"
+        return f"{rows}, {self.duplicates:,} duplicates ({fate}){conflicts}{self._without()}"
+
+    def _without(self) -> str:
+        columns = f", without the columns {', '.join(map(repr, self.left_out))}" if self.left_out else ""
+        sheets = f", without the sheets {', '.join(map(repr, self.other_sheets))}" if self.other_sheets else ""
+        files = f", without files of other kinds: {ending_words(endings_of(self.other_files))}"
+        return f"{columns}{sheets}{files if self.other_files else ''}"
+
+
+def endings_of(names: Iterable[str]) -> Counter[str]:
+    """How many files have each ending."""
+    return Counter(PurePosixPath(name).suffix.lower() for name in names)
+
+
+def ending_words(endings: Mapping[str, int]) -> str:
+    """`3 .pdf, 1 .docx, 1 without an ending`: the most frequent first, and only some where there are many."""
+    ordered = sorted(endings.items(), key=lambda pair: (-pair[1], pair[0]))
+    words = [f"{count:,} {ending[:LONGEST_ENDING] or 'without an ending'}" for ending, count in ordered[:MOST_ENDINGS]]
+    others = sum(count for _, count in ordered[MOST_ENDINGS:])
+    return ", ".join(words + ([f"{others:,} more"] if others else []))
 
 
 @dataclass(frozen=True)
@@ -69,6 +95,15 @@ class EmptyRow:
 
     before: int
     columns: Mapping[str, Any]
+
+
+def empty_rows(columns: Mapping[str, Sequence[Any]], filled: Sequence[int]) -> tuple[EmptyRow, ...]:
+    """Return the rows of these columns that are not filled, each with the number of filled ones before it."""
+    empty = sorted(set(range(max(map(len, columns.values()), default=0))) - set(filled))
+    return tuple(
+        EmptyRow(row - number, {name: values[row] for name, values in columns.items()})
+        for number, row in enumerate(empty)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +246,15 @@ def items_at(items: Items, rows: Int[np.ndarray, " _"]) -> Items:
 
 @dataclass(frozen=True)
 class Removed:
-    """Rows that were left out because the test set has their content. `contents` counts each content once."""
+    """Rows that were left out because the test set has their content.
+
+    Attributes
+    ----------
+    rows : int
+        The number of rows.
+    contents : int
+        The number of different contents.
+    """
 
     rows: int
     contents: int

@@ -34,12 +34,15 @@ class RunPlan:
         The cells in order, each with what it needs.
     fulls
         The classifiers trained on whole pools.
+    option_encoders
+        The identity of each encoder outside the table that a model reads texts with by itself.
     """
 
     config: Config
     datasets: Mapping[str, Dataset]
     work: Mapping[Cell, CellSetting]
     fulls: list[FullDataModel]
+    option_encoders: dict[str, str]
 
     @property
     def forms(self) -> dict[tuple[str, str], str | None]:
@@ -61,7 +64,7 @@ class RunPlan:
     def described(self) -> dict[str, Any]:
         """config.json: everything on which the results depend."""
         config = self.config
-        own = {name: form for (_, form), name in self.forms.items() if name is not None}
+        own = {name: form for (_, form), name in self.forms.items() if name is not None} | self.option_encoders
         return {
             "config": config.described(),
             "data": {name: _facts(config, dataset) for name, dataset in self.datasets.items()},
@@ -94,12 +97,14 @@ def plan_run(config: Config, grid: list[Cell], folder: Path, data_dir: str | Non
     Raises
     ------
     InputError
-        A dataset is too small or has one class, or a strategy needs what a model or a dataset does not have.
+        A dataset is too small or has one class, an encoder is not there, or a strategy needs what a model or a dataset
+        does not have.
     """
     datasets = _datasets(config, data_dir, watcher)
     _refuse_unmet_needs(config, datasets)
     work = _work(config, grid, datasets, folder)
-    return RunPlan(config, datasets, work, _fulls(config, datasets) if config.full else [])
+    own = pool_encoding.option_encoders({pair for cell in grid for pair in cell.options})
+    return RunPlan(config, datasets, work, _fulls(config, datasets) if config.full else [], own)
 
 
 def _datasets(config: Config, data_dir: str | None, watcher: Watcher) -> dict[str, Dataset]:

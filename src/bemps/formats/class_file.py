@@ -1,4 +1,4 @@
-"""Class files: names, keys, descriptions and colours of classes as CSV, or names alone as TXT."""
+"""Class files: names, keys, descriptions, colours and examples of classes as CSV, or names alone as TXT."""
 
 import csv
 import io
@@ -9,8 +9,8 @@ from bemps._utils.class_names import class_name
 from bemps.errors import InputError, unknown_name
 from bemps.store import Class, NewClass
 
-COLUMNS = ("name", "key", "description", "colour")
-OTHER_NAMES = {"color": "colour", "class": "name", "label": "name"}
+COLUMNS = ("name", "key", "description", "colour", "examples")
+OTHER_NAMES = {"color": "colour", "class": "name", "label": "name", "example": "examples"}
 SUFFIXES = (".csv", ".txt")
 DELIMITERS = ",;\t"
 
@@ -77,15 +77,17 @@ def _heading(cell: str) -> str:
 def _entry(row: dict[str, str]) -> NewClass:
     values = {name: row.get(name, "").strip() for name in COLUMNS}
     name = class_name(" ".join(values["name"].split()))
-    return NewClass(name, values["key"] or None, values["description"], values["colour"].lower() or None)
+    examples = tuple(filter(None, map(str.strip, values["examples"].splitlines())))
+    return NewClass(name, values["key"] or None, values["description"], values["colour"].lower() or None, examples)
 
 
 def class_file_text(classes: Iterable[Class]) -> str:
-    """Return classes as the text of a CSV file that `parse_class_file` reads."""
+    """Return classes as the text of a CSV file that `parse_class_file` reads. Items that are examples are left out."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(COLUMNS)
     for known in classes:
         key = (known.key or "").split()[:1]
-        writer.writerow([known.name, *(key or [""]), known.description, known.colour or ""])
+        examples = "\n".join(" ".join(example.text.split()) for example in known.examples if example.text is not None)
+        writer.writerow([known.name, *(key or [""]), known.description, known.colour or "", examples])
     return out.getvalue()

@@ -18,9 +18,11 @@ from bemps.store import Answer, Item, Store
 from bemps.store.events import ADJUDICATE, LABEL, METHODS, NOTE, SKIP, UNSURE
 from bemps.store.item_rows import packed
 from bemps.store.project_settings import ProjectSettings
+from bemps.types import Progress
 
 KINDS = (LABEL, SKIP, UNSURE, NOTE, ADJUDICATE)
 CHUNK = 2_000  # items predicted at a time
+REPORTED = 500  # predictions between two reports of progress
 LOOKUP_RATIO = 10  # if fewer than one item in ten has answers, items are looked up; otherwise all are read
 FIELDS = ("label", "annotator", "time", "kind", "note")
 
@@ -216,6 +218,14 @@ def predicted_items(
                 yield PredictedItem(item, _known_probs(next(probs)), human.get(key), passed_over.get(key))
             else:
                 yield PredictedItem(item, ())
+
+
+def counted(rows: Iterable[PredictedItem], total: int, progress: Progress | None) -> Iterator[PredictedItem]:
+    """Return the same rows, and report from time to time how many of all have passed."""
+    for done, row in enumerate(rows, 1):
+        if progress is not None and done % REPORTED == 0:
+            progress("predict", min(done, total), total)
+        yield row
 
 
 def answers_by_content(store: Store) -> tuple[dict[str, str], dict[str, str]]:

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from bemps._utils.extras import is_installed
 from bemps._utils.protected_files import PARQUET, TEXT, WORKBOOK
 from bemps.data.reading import JSON_LINES
 
@@ -34,6 +35,8 @@ class Format:
         What people call it.
     ending : str
         The ending of a file whose name bemps chooses. By default the first of the suffixes.
+    package : str
+        The package that writes and reads it, where the labelling page has none by itself.
     """
 
     help: str
@@ -43,6 +46,12 @@ class Format:
     folder: str | None = None
     title: str = ""
     ending: str = ""
+    package: str = ""
+
+    @property
+    def is_available(self) -> bool:
+        """Whether its package is installed."""
+        return not self.package or is_installed(self.package)
 
     @property
     def usual_ending(self) -> str:
@@ -105,6 +114,7 @@ FORMATS: dict[str, Format] = {  # JSON files are recognised in this order
         (".parquet", ".pq"),
         file=PARQUET,
         title="Parquet",
+        package="pyarrow",
     ),
     "xlsx": Format(
         "the columns of csv, for Excel; nothing is calculated",
@@ -131,6 +141,7 @@ FORMATS: dict[str, Format] = {  # JSON files are recognised in this order
         "bemps.formats.parquet_format:DATASET",
         folder="dataset",
         title="Hugging Face dataset",
+        package="pyarrow",
     ),
 }
 UNRECOGNISED = {True: "jsonl", False: "label-studio"}  # lines of objects, and arrays, that no format recognises

@@ -195,7 +195,7 @@ class RiseBelow:
         """Return the reason to stop, or None."""
         if progress.rise is None or progress.rise >= self.rise:
             return None
-        return f"the next 100 labels are expected to make fewer than {100 * self.rise:g} more of 100 right"
+        return f"the next 100 labels are expected to make fewer than {100 * self.rise:g} more of 100 items right"
 
 
 @dataclass(frozen=True)

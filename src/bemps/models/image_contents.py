@@ -71,10 +71,11 @@ class EfficientNetVectors(ImageVectors):
     def read_files(self, images: ImageFiles) -> Array:
         """Return the vectors of image files."""
         if self._cached is None:
-            self._cached = CachedEncoder(self._encoder(), self.cache)
+            self._cached = CachedEncoder(self.image_encoder(), self.cache)
         return self._cached(images)
 
-    def _encoder(self) -> Any:
+    def image_encoder(self) -> Any:
+        """What makes the vectors."""
         with requires_extra("vision", "the image encoder EfficientNet-Lite0"):
             from bemps.models.images.efficientnet import EfficientNetLite0
         return EfficientNetLite0(progress=self.progress)

@@ -98,6 +98,11 @@ class ModelRow:
         return own | ({"encoder": "auto"} if self.encoded else {})
 
     @property
+    def is_linear(self) -> bool:
+        """Whether a linear head with a posterior learns on the vectors of a project."""
+        return self.head is LAPLACE
+
+    @property
     def vectors(self) -> EncoderRow:
         """The row of the encoder of a project."""
         assert self.encoder is not None, "the row of a grid"

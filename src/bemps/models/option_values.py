@@ -27,6 +27,14 @@ def _flag(value: object, what: str) -> None:
         raise InputError(what, expected="true or false", got=repr(value), fix="Choose one of the two.")
 
 
+def _top_layers(value: object, what: str) -> None:
+    """The model that has this option fine-tunes MiniLM."""
+    layers = TEXT_ENCODERS["minilm"].layers
+    if checks.integer(value, what, low=0) > layers:
+        expected = f"at most {layers}, the layers of MiniLM"
+        raise InputError(what, expected=expected, got=repr(value), fix="0 fine-tunes the whole network.")
+
+
 def check_encoder(value: object, what: str, *, names: Iterable[str], other: Iterable[str] = ()) -> None:
     """Refuse a name that is no encoder of the table, folder or name on the hub."""
     valid = list(names)
@@ -57,7 +65,7 @@ OPTION_VALUES: dict[str, Check] = {
     "dropout": partial(checks.within, low=0, high=0.99),
     "epochs": _from_one,
     "learning_rate": _positive,
-    "top_layers": partial(checks.integer, low=0),
+    "top_layers": _top_layers,
     "frozen": partial(check_encoder, names=frozen_encoders(), other=ENCODERS),
     "tuned": partial(check_encoder, names=TEXT_ENCODERS),
     "width": _from_one,

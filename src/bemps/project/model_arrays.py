@@ -3,7 +3,8 @@
 model.json        classes, and how vectors are made
 model.npz         weights and offsets of the members; the weights of words and their directions
 vocabulary.json   the words, where there are any
-encoder.onnx      the encoder of texts, with tokenizer.json, where there is one
+encoder.onnx      the encoder of texts (with tokenizer.json) or of images, where there is one
+fine-tuned        a folder with the same files of the encoder that learnt from the labels, where one has a share
 predict.py        `bemps.project.array_predictor`, which reads all of it
 README.md         how to use it
 """
@@ -16,16 +17,33 @@ from typing import Any
 import numpy as np
 
 from bemps._utils.files import mark_folder
-from bemps.errors import InputError
+from bemps.errors import InputError, hint
 from bemps.learner import ActiveLearner
+from bemps.models import image_contents
 from bemps.models.base import take
 from bemps.models.content_models import ContentLaplace, TextAndWords, TextVectors, TfidfVectors
-from bemps.models.encoders import OnnxTextEncoder
+from bemps.models.encoders.onnx_text import EncoderParts
 from bemps.models.encoders.tfidf import TfidfEncoder
+from bemps.models.image_contents import EfficientNetVectors, ImageVectors
+from bemps.models.text.adapted_text import AdaptedText
 from bemps.project import array_predictor
 
 KIND = "model arrays"
-FORMAT = 1
+FORMAT = 2
+ENCODER = "encoder.onnx"
+PLAIN = {"reads": "texts", "encoder": None, "layers": [], "words": False, "scales": [1.0], "pool": None}
+READERS = {  # packages that predict.py needs beside NumPy, by what it reads and whether there is an encoder.onnx
+    ("texts", True): ["tokenizers", "onnxruntime"],
+    ("texts", False): [],
+    ("images", True): ["pillow", "onnxruntime"],
+    ("images", False): ["pillow"],
+    ("vectors", False): [],
+}
+CALLS = {
+    "texts": 'predict(["a text"])',
+    "images": 'predict(["new/cat.jpg"])',
+    "vectors": "predict_vectors(vectors)",
+}
 About = dict[str, Any]
 
 
@@ -35,7 +53,8 @@ def write_arrays(learner: ActiveLearner, folder: Path, *, title: str = "") -> No
     Parameters
     ----------
     learner : ActiveLearner
-        A learner whose model has a linear head, as `tfidf`, `minilm-words` and `bge-words` have.
+        A learner whose model has a linear head, as `tfidf`, `bge-words` and `pixels` have, with or without a fine-tuned
+        encoder beside it.
     folder : path
         The folder to make.
     title : str
@@ -47,56 +66,86 @@ def write_arrays(learner: ActiveLearner, folder: Path, *, title: str = "") -> No
         If the model has no linear head, or nothing was learnt yet.
     """
     model = learner.model
-    if not isinstance(model, ContentLaplace):
-        fix = "Choose a model with a linear head, or export the model as it is (what='model')."
+    frozen = model.frozen if isinstance(model, AdaptedText) else model
+    if not isinstance(frozen, ContentLaplace):
+        fix = "Choose a model with a linear head." + hint(" Or export the model as it is: {}.", "what", "model")
         raise InputError("model arrays", expected="a linear head", got=type(model).__name__, fix=fix)
     learner.predict(
         take(learner.items, np.array([0]))
     )  # fitted to the labels as they are; refuses where there are too few
-    weights, offsets = model.folded_members()
-    arrays = {"weights": weights, "offsets": offsets}
     folder.mkdir()
-    about = _encoder(model.encode, folder, arrays)
-    about = {"format": FORMAT, "bemps": metadata.version("bemps"), "classes": list(learner.classes), **about}
-    (folder / "model.json").write_text(json.dumps(about, ensure_ascii=False, indent=1), encoding="utf-8")
-    np.savez(folder / "model.npz", allow_pickle=False, **arrays)
+    about: About = {"format": FORMAT, "bemps": metadata.version("bemps"), "classes": list(learner.classes), **PLAIN}
+    if isinstance(model, AdaptedText) and model.pool_weights_ is not None and model.pool_weights_.share > 0:
+        _write_tuned(model.tuned, about, folder / "fine-tuned")
+        about["pool"] = vars(model.pool_weights_)
+    about = _write_frozen(frozen, about, folder)
     (folder / "predict.py").write_bytes(Path(array_predictor.__file__).read_bytes())
     (folder / "README.md").write_text(_readme(about, title), encoding="utf-8")
     mark_folder(folder, KIND)
 
 
-def _encoder(encode: Any, folder: Path, arrays: dict[str, Any]) -> About:
-    """How contents become vectors; writes the files that takes."""
-    about: About = {"texts": True, "encoder": None, "layers": [], "poolings": [], "words": False, "scales": [1.0]}
-    if isinstance(encode, TfidfVectors):
-        return about | {"words": True} | _words(encode.fitted(), folder, arrays)
+def _write_frozen(model: ContentLaplace, about: About, folder: Path) -> About:
+    """Write a model whose encoder has not learnt, and return what the folder says of it."""
+    encode, arrays = model.encode, _head(model.folded_members())
+    if encode is None:
+        about |= {"reads": "vectors"}
+    elif isinstance(encode, ImageVectors):
+        about |= {"reads": "images"} | _image_reader(encode, folder)
     if isinstance(encode, TextAndWords):
-        about |= {"words": True, "scales": encode.scales} | _words(encode.words(), folder, arrays)
-    elif not isinstance(encode, TextVectors):
-        return about | {"texts": False, "vectors": f"They are made by bemps: {type(encode).__name__}."}
-    return about | _graph(encode.text_encoder(), folder)
+        about |= {"scales": encode.scales}
+    if isinstance(encode, TfidfVectors | TextAndWords):
+        words = encode.fitted() if isinstance(encode, TfidfVectors) else encode.words()
+        about |= {"words": True}
+        arrays |= _words(words, folder)
+    if isinstance(encode, TextVectors):
+        encoder = encode.text_encoder()
+        about |= _graph(encoder.parts(), folder) | {"max_length": encoder.max_length, "normalise": True}
+    return _save(about, arrays, folder)
 
 
-def _words(encoder: TfidfEncoder, folder: Path, arrays: dict[str, Any]) -> About:
+def _write_tuned(model: Any, about: About, folder: Path) -> None:
+    """Write a model whose encoder has learnt."""
+    folder.mkdir()
+    how = _graph(model.encoder_parts(), folder) | {"max_length": model.max_length, "normalise": False}
+    _save(about | how, _head(model.folded_members()), folder)
+
+
+def _save(about: About, arrays: dict[str, Any], folder: Path) -> About:
+    (folder / "model.json").write_text(json.dumps(about, ensure_ascii=False, indent=1), encoding="utf-8")
+    np.savez(folder / "model.npz", allow_pickle=False, **arrays)
+    return about
+
+
+def _head(members: tuple[Any, Any]) -> dict[str, Any]:
+    weights, offsets = members
+    return {"weights": weights, "offsets": offsets}
+
+
+def _image_reader(encode: ImageVectors, folder: Path) -> About:
+    """How images become vectors: small pixels, or a network that reads larger ones."""
+    if not isinstance(encode, EfficientNetVectors):
+        return {"side": image_contents.PIXELS}
+    network = encode.image_encoder()
+    (folder / ENCODER).write_bytes(network.graph())
+    return {"encoder": ENCODER, "side": network.size, "mean": network.mean, "spread": network.spread}
+
+
+def _words(encoder: TfidfEncoder, folder: Path) -> dict[str, Any]:
     words, idf, directions = encoder.arrays()
     (folder / "vocabulary.json").write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
-    arrays |= {"idf": idf, "directions": directions.astype(np.float32)}
-    return {}
+    return {"idf": idf, "directions": directions.astype(np.float32)}
 
 
-def _graph(encoder: OnnxTextEncoder, folder: Path) -> About:
+def _graph(parts: EncoderParts, folder: Path) -> About:
     """An encoder for onnxruntime."""
-    parts = encoder.parts()
-    (folder / "encoder.onnx").write_bytes(parts.graph)
+    (folder / ENCODER).write_bytes(parts.graph)
     (folder / "tokenizer.json").write_text(parts.tokenizer, encoding="utf-8")
-    how = {"layers": parts.outputs, "poolings": parts.poolings, "max_length": encoder.max_length}
-    return {"encoder": "encoder.onnx"} | how
+    return {"encoder": ENCODER, "layers": parts.outputs, "poolings": parts.poolings}
 
 
 def _readme(about: About, title: str) -> str:
-    packages = ["numpy", *(["tokenizers", "onnxruntime"] if about["encoder"] else [])]
-    items = '["a text"]' if about["texts"] else "vectors"
-    call = "predict" if about["texts"] else "predict_vectors"
+    graphs = bool(about["encoder"] or about["pool"])
+    packages = ["numpy", *READERS[about["reads"], graphs]]
     lines = [
         f"# {title or 'A classifier'}",
         "",
@@ -106,10 +155,9 @@ def _readme(about: About, title: str) -> str:
         f"from predict import Model  # needs {', '.join(packages)}",
         "",
         "model = Model()",
-        f"model.{call}({items})  # the probability of every class of model.classes, a row for each item",
+        f"model.{CALLS[about['reads']]}  # the probability of every class of model.classes, a row for each item",
         "```",
         "",
-        *([f"Vectors: {about['vectors']}", ""] if not about["texts"] else []),
         f"Written by bemps {about['bemps']}: plain arrays and JSON, no pickle. predict.py may be copied and changed.",
         "",
     ]

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from bemps.data import Table
 from bemps.errors import InputError
 from bemps.formats.class_file import read_class_file
-from bemps.formats.entries import PredictedItem, answers_by_content, predicted_items
+from bemps.formats.entries import PredictedItem, answers_by_content, counted, predicted_items
 from bemps.learner import ActiveLearner
 from bemps.models.image_contents import encode_readable
 from bemps.project.agreement import Agreement, annotator_agreement
@@ -31,7 +31,6 @@ from bemps.store.events import LABEL, NOTE
 from bemps.types import Array
 
 WHO = "notebook"
-REPORTED = 500  # predictions between two reports of progress
 
 
 def open_project(where: str | Path, create: bool = False) -> "Project":
@@ -116,7 +115,7 @@ class Project:
         return update_project(self.store, self.store.read_settings(), table, annotator=annotator).rows
 
     def add_classes(self, classes: Sequence[str | NewClass] | Path, annotator: str = WHO) -> tuple[str, ...]:
-        """Add classes, and bring keys, descriptions and colours to those that are there.
+        """Add classes, and bring keys, descriptions, colours and examples to those that are there.
 
         Parameters
         ----------
@@ -373,13 +372,10 @@ class Project:
         request = ExportRequest(path=path, format=format, resolved=resolved, audit=audit, force=force)
         exporter(what, format)(self, request)
 
-    def with_progress(self, rows: Iterator[PredictedItem]) -> Iterator[PredictedItem]:
-        """Return the same rows, and tell the progress while they pass."""
-        total = self.store.count() + len(self.store.copies())
-        for done, row in enumerate(rows, 1):
-            if self.progress is not None and done % REPORTED == 0:
-                self.progress("predict", min(done, total), total)
-            yield row
+    def with_progress(self, rows: Iterator[PredictedItem], total: int | None = None) -> Iterator[PredictedItem]:
+        """Return the same rows, by default those of the project, and tell the progress while they pass."""
+        count = self.store.count() + len(self.store.copies()) if total is None else total
+        return counted(rows, count, self.progress)
 
     def import_labels(self, path: str | Path, format: str | None = None, **options: Any) -> Imported:
         """Import the labels of a file.

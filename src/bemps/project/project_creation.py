@@ -72,7 +72,7 @@ def update_project(
     classes : sequence of str or NewClass
         Classes that come before those of the table.
     take_over : bool
-        Whether keys, descriptions and colours of these also change classes that the project has already.
+        Whether keys, descriptions, colours and examples of these also come to classes that the project has already.
     fewest_classes : int
         With fewer classes the project is refused and stays as it was.
 
@@ -189,10 +189,11 @@ def _with_table(settings: ProjectSettings, table: Table, contents: Sequence[str]
 
 
 def stamp_of(path: Path, columns: Mapping[str, Any]) -> list[Any]:
-    """Changes when a file or the columns that are read do; a folder is looked through every time."""
+    """Changes when a file or the columns that are read do, or when files come to a folder or its subfolders or go."""
     state = path.stat()
+    changed = max([state.st_mtime_ns, *(os.stat(folder).st_mtime_ns for folder, _, _ in os.walk(path))])
     pairs = [[name, value] for name, value in sorted(columns.items()) if (name, value) != ("id", "path")]
-    return [str(path.resolve()), state.st_size, state.st_mtime_ns, pairs]
+    return [str(path.resolve()), state.st_size, changed, pairs]
 
 
 def _folder(settings: ProjectSettings, table: Table) -> Path | None:

@@ -67,7 +67,7 @@ def _model(project: "Project", request: ExportRequest) -> None:
 def _arrays(project: "Project", request: ExportRequest) -> None:
     check_output(request.file, inputs=project_files(project.store), folder=ARRAYS, force=request.force)
     with written_whole(request.file, "export to") as draft:
-        write_arrays(project.learner(request.audit), draft, title=project.store.read_settings().title)
+        write_arrays(project.current_learner(request.audit), draft, title=project.store.read_settings().title)
 
 
 def _classes(project: "Project", request: ExportRequest) -> None:

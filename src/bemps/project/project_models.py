@@ -17,7 +17,7 @@ from bemps.errors import pip_install, unknown_name
 from bemps.models import Items, Model
 from bemps.models.content_models import Encoder, ReadsOnce, show_pool
 from bemps.models.encoders import find_weights
-from bemps.models.model_registry import LAPLACE, ModelRow, automatic_model, grid_models, project_kinds, project_row
+from bemps.models.model_registry import ModelRow, automatic_model, grid_models, project_kinds, project_row
 from bemps.store import Store
 from bemps.store.project_settings import ProjectSettings
 from bemps.types import Array
@@ -170,6 +170,11 @@ def project_model(
     return ProjectModel(name, row, words, settings.strategy, encode, tuned, None if cache is None else Path(cache))
 
 
+def has_plain_arrays(settings: ProjectSettings) -> bool:
+    """Return whether the model of a project can be written as plain arrays."""
+    return project_row(settings.kind, _model_and_reason(settings.kind, settings.model)[0]).is_linear
+
+
 def first_model(settings: ProjectSettings, better: ProjectModel) -> ProjectModel | None:
     """The model that is ready in seconds, for the time in which the encoder of the better one reads the texts.
 
@@ -239,7 +244,7 @@ def _model_and_reason(kind: str, name: object) -> tuple[str, str]:
 
 def _tuned_and_reason(row: ModelRow, adapt: str) -> tuple[str | None, str]:
     """What is fine-tuned beside a model, or why nothing is; no reason where nobody would expect it."""
-    if adapt == "off" or row.reads != "text" or row.head is not LAPLACE or not row.vectors.packages:
+    if adapt == "off" or row.reads != "text" or not row.is_linear or not row.vectors.packages:
         return None, ""
     missing = [package for package in FINE_TUNING_PACKAGES if find_spec(package) is None]
     if missing:

@@ -17,12 +17,15 @@ class Brier(SmoothScore):
     """Squared error: G = sum p^2 - 1, S = -|p - delta_y|^2. Its gain is CoreMSE."""
 
     def root(self, K: int) -> Float[Array, "R K"]:
+        """F = I: G(p) = |p|^2 - 1."""
         return np.eye(K)
 
     def G(self, p: Simplex) -> Values:
+        """G(p) = sum p^2 - 1."""
         return np.asarray((p * p).sum(-1) - 1)
 
     def gradient(self, p: Simplex) -> Simplex:
+        """grad G(p) = 2 p."""
         return 2 * p
 
 
@@ -31,13 +34,16 @@ class Log(Score):
     """Logarithm: G = sum p log p (0 log 0 = 0), S = log p_y. Its gain is CoreLog, which is EPIG."""
 
     def G(self, p: Simplex) -> Values:
+        """G(p) = sum p log p, with 0 log 0 = 0."""
         return np.asarray((p * _log(p)).sum(-1))
 
     def S(self, p: Simplex, y: Int[Array, "*batch"] | int) -> Values:
+        """S(p, y) = log p_y."""
         with np.errstate(divide="ignore"):  # log 0 is the score of an event said to be impossible
             return np.asarray(np.log((np.eye(p.shape[-1])[y] * p).sum(-1)))
 
     def divergence(self, p: Simplex, q: Simplex) -> Values:
+        """B(p, q) = sum p log(p / q), the Kullback-Leibler divergence."""
         with np.errstate(divide="ignore"):
             ratio = np.where(p > 0, np.log(np.where(p > 0, p, 1)) - np.log(q), 0.0)
         return np.asarray(np.where(p > 0, p * ratio, 0.0).sum(-1))
@@ -48,9 +54,11 @@ class Spherical(SmoothScore):
     """G = |p|, S = p_y / |p|."""
 
     def G(self, p: Simplex) -> Values:
+        """G(p) = |p|."""
         return np.asarray(np.sqrt((p * p).sum(-1)))
 
     def gradient(self, p: Simplex) -> Simplex:
+        """grad G(p) = p / |p|."""
         return p / np.sqrt((p * p).sum(-1, keepdims=True))
 
 
@@ -77,9 +85,11 @@ class Power(SmoothScore):
             )
 
     def G(self, p: Simplex) -> Values:
+        """G(p) = (sum p^alpha - 1) / (alpha - 1)."""
         return np.asarray(((p**self.alpha).sum(-1) - 1) / (self.alpha - 1))
 
     def gradient(self, p: Simplex) -> Simplex:
+        """grad G(p) = alpha / (alpha - 1) p^(alpha - 1)."""
         with np.errstate(divide="ignore"):  # alpha < 1: an impossible event has an infinite slope
             return self.alpha / (self.alpha - 1) * p ** (self.alpha - 1)
 
@@ -122,14 +132,17 @@ class Beta(Score):
         return if_one, if_zero
 
     def G(self, p: Simplex) -> Values:
+        """G(p) = p_0 S(p, 0) + p_1 S(p, 1)."""
         if_one, if_zero = self._losses(p)
         return np.asarray(-p[..., 1] * if_one - p[..., 0] * if_zero)
 
     def S(self, p: Simplex, y: Int[Array, "*batch"] | int) -> Values:
+        """S(p, y), the integral of class y above."""
         if_one, if_zero = self._losses(p)
         return np.asarray(-np.where(np.asarray(y) == 1, if_one, if_zero))
 
     def toward(self, p: Simplex, target: Simplex) -> Values:
+        """<grad G(p), target - p> = (S(p, 1) - S(p, 0)) (target_1 - p_1)."""
         if_one, if_zero = self._losses(p)
         return np.asarray((if_zero - if_one) * (target - p)[..., 1])
 
@@ -172,6 +185,7 @@ class Quadratic(SmoothScore):
         object.__setattr__(self, "_root", np.sqrt(values[keep])[:, None] * vectors[:, keep].T)
 
     def root(self, K: int) -> Float[Array, "R K"]:
+        """F with F^T F = C on vectors that sum to zero; K has to be the size of C."""
         if len(self.C) != K:
             raise InputError(
                 "Quadratic(C)",
@@ -182,9 +196,11 @@ class Quadratic(SmoothScore):
         return self._root
 
     def G(self, p: Simplex) -> Values:
+        """G(p) = p^T C p."""
         return np.asarray(np.einsum("...i,ij,...j->...", p, self.C, p))
 
     def gradient(self, p: Simplex) -> Simplex:
+        """grad G(p) = 2 C p."""
         return 2 * p @ self.C
 
 
@@ -195,10 +211,12 @@ class ZeroOne(SmoothScore):
     strict = False
 
     def G(self, p: Simplex) -> Values:
+        """G(p) = max p."""
         return np.asarray(p.max(-1))
 
     def gradient(self, p: Simplex) -> Simplex:
-        return np.eye(p.shape[-1])[p.argmax(-1)]  # a subgradient; the first of equal classes
+        """A subgradient: 1 at the most probable class (the first of equal ones), 0 elsewhere."""
+        return np.eye(p.shape[-1])[p.argmax(-1)]
 
 
 @dataclass(frozen=True)
@@ -217,10 +235,12 @@ class SoftZeroOne(SmoothScore):
         checks.within(self.k, "SoftZeroOne(k)", 0, open_low=True)
 
     def G(self, p: Simplex) -> Values:
+        """G(p) = (1/k) log sum exp(k p)."""
         top = p.max(-1, keepdims=True)
         return np.asarray(top[..., 0] + np.log(np.exp(self.k * (p - top)).sum(-1)) / self.k)
 
     def gradient(self, p: Simplex) -> Simplex:
+        """grad G(p) = exp(k p) / sum exp(k p)."""
         e = np.exp(self.k * (p - p.max(-1, keepdims=True)))
         return np.asarray(e / e.sum(-1, keepdims=True))
 

@@ -120,7 +120,25 @@ class SmoothScore(Score):
 
 
 def quadratic_root(value: Score, K: int) -> Float[Array, "R K"] | None:
-    """The `root` of a score for K classes. None: the score has none, and its gain does not factorise."""
+    """Return the square root of the matrix of a quadratic score.
+
+    Parameters
+    ----------
+    value : Score
+        The score.
+    K : int
+        The number of classes.
+
+    Returns
+    -------
+    array of float (R, K), or None
+        The matrix F with G(p) = |F p|^2 + const. None: the score has none, and its gain does not factorise.
+
+    Raises
+    ------
+    InputError
+        What `root` returns has another shape, or numbers that are not finite.
+    """
     if not isinstance(value, HasRoot):
         return None
     root = np.asarray(value.root(K), dtype=np.float64)

@@ -27,6 +27,7 @@ class Custom(Score):
     function: GFunction
 
     def G(self, p: Simplex) -> Values:
+        """G(p) = function(p), which has to be one finite number for each distribution."""
         value = np.asarray(self.function(p))
         if value.shape != p.shape[:-1]:
             raise InputError(
@@ -60,6 +61,7 @@ class CustomQuadratic(Custom):
     square_root: Callable[[int], Float[Array, "R K"]]
 
     def root(self, K: int) -> Float[Array, "R K"]:
+        """F = square_root(K), with G(p) = |F p|^2 + const."""
         return self.square_root(K)
 
 

@@ -12,19 +12,18 @@ from bemps.acquisition.strategy_registry import find_strategy
 from bemps.data import Table, read
 from bemps.errors import InputError, parameter, unknown_name
 from bemps.models.encoders.encoder_files import encoder_files, is_own_encoder
+from bemps.models.encoders.encoder_registry import EncoderRow
 from bemps.models.encoders.weight_files import MissingWeights, find_weights
 from bemps.models.model_registry import automatic_model, project_kinds, project_models
 from bemps.project.project_creation import Added, check_classes, check_contents, name_of, stamp_of, update_project
+from bemps.project.suggestions.suggester_names import column_of, is_address, suggester_name
+from bemps.project.suggestions.suggestion_values import unknown_values, unknown_words
 from bemps.server.panels.keys import checked_file_keys
 from bemps.server.suggestions.suggestion_sources import (
     check_suggester,
-    column_of,
-    is_address,
     parse_suggester,
     sending_words,
-    suggester_name,
 )
-from bemps.server.suggestions.suggestion_values import unknown_values, unknown_words
 from bemps.store import NewClass, Store, open_store
 from bemps.store.project_settings import ADAPT, BY_MODEL, DUPLICATES, ProjectSettings
 
@@ -42,7 +41,7 @@ class Source:
 
     @property
     def stamp(self) -> list[Any]:
-        """Changes when the file does; a folder is looked through every time."""
+        """Changes when the file does, or what is in the folder."""
         return stamp_of(self.path, self.columns)
 
 
@@ -178,9 +177,8 @@ def _check_names(wishes: Wishes) -> None:
     """Names of a model or strategy that do not exist are found out before anything is made."""
     rows = {name: row for kind in project_kinds() for name, row in project_models(kind).items()}
     known = {"auto", NO_MODEL, *rows}
-    weights = rows[wishes.model].vectors.weights if wishes.model in rows else None
-    if weights is not None and find_weights(weights) is None:
-        raise MissingWeights(weights)
+    if wishes.model in rows:
+        _check_brought(rows[wishes.model].vectors)
     if wishes.model in (None, "auto"):  # what it takes for texts may be missing, but not damaged
         find_weights(rows[automatic_model("text", "first")].vectors.weights or "")
     if wishes.model is not None and wishes.model not in known:
@@ -193,6 +191,13 @@ def _check_names(wishes: Wishes) -> None:
         raise unknown_name("--duplicates", wishes.duplicates, DUPLICATES)
     if wishes.adapt not in (None, *ADAPT):
         raise unknown_name("--adapt", wishes.adapt, ADAPT)
+
+
+def _check_brought(vectors: EncoderRow) -> None:
+    """Refuse an encoder whose packages or weights are missing; the extra that has the packages may bring both."""
+    vectors.require_packages()
+    if vectors.weights is not None and find_weights(vectors.weights) is None:
+        raise MissingWeights(vectors.weights)
 
 
 def _brought_up_to_date(
@@ -233,8 +238,8 @@ def _brought_up_to_date(
 
 
 def _is_new(source: Source, settings: ProjectSettings) -> bool:
-    """Whether the file has changed, or was read by a release that did not keep its columns."""
-    return settings.stamp != source.stamp or settings.columns is None
+    """Whether the file has changed, or was read by a release that did not keep its columns or give a folder some."""
+    return settings.stamp != source.stamp or not settings.columns
 
 
 def _with_wishes(settings: ProjectSettings, wishes: Wishes) -> ProjectSettings:
@@ -242,6 +247,9 @@ def _with_wishes(settings: ProjectSettings, wishes: Wishes) -> ProjectSettings:
     words = None if wishes.keywords is None else tuple(dict.fromkeys(filter(None, wishes.keywords)))
     files = {"guidelines": wishes.guidelines, "classes": wishes.classes, "keywords": words}
     hashes = {name: _hash(content) for name, content in files.items() if content is not None}
+    examples = [new.examples for new in wishes.classes or () if isinstance(new, NewClass)]
+    if any(examples):  # else as releases counted it that knew none
+        hashes["classes"] = _hash((wishes.classes, examples))
     changed = {name: digest for name, digest in hashes.items() if digest != _taken(settings, name)}
     values: dict[str, Any] = {
         "title": wishes.title,

@@ -53,7 +53,7 @@ class Change:
         return self._class_edits.add_entry(NewClass(new) if isinstance(new, str) else new, annotator)
 
     def take_over_classes(self, entries: Sequence[NewClass], annotator: str) -> None:
-        """Bring keys, descriptions and colours of a class file to classes that are there."""
+        """Bring what a class file says of classes to those that are there."""
         self._class_edits.take_over(entries, annotator)
 
     def add_items(self, items: Iterable[Item], key: Key | None = None) -> int:

@@ -57,7 +57,15 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example of a class: an item of the project, or a line of text. The other is None."""
+    """An example of a class: an item of the project, or a line of text.
+
+    Attributes
+    ----------
+    item : str or None
+        The id of the item; None for a line of text.
+    text : str or None
+        The line of text; None for an item.
+    """
 
     item: str | None = None
     text: str | None = None
@@ -111,12 +119,15 @@ class NewClass:
         What belongs to the class.
     colour : str or None
         One of `COLOURS`, or none.
+    examples : tuple of str
+        Lines of text that are examples.
     """
 
     name: str
     key: str | None = None
     description: str = ""
     colour: str | None = None
+    examples: tuple[str, ...] = field(default=(), repr=False)  # projects know files of earlier releases by this text
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +259,15 @@ class NewAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An item with its present answer; None if there is none."""
+    """An item with its present answer.
+
+    Attributes
+    ----------
+    item : Item
+        The item.
+    answer : Answer or None
+        The answer; None if there is none.
+    """
 
     item: Item
     answer: Answer | None
@@ -256,7 +275,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some of the rows that match a search, and the number of all matches."""
+    """Some of the rows that match a search.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        These rows.
+    total : int
+        The number of all matches.
+    """
 
     rows: tuple[Row, ...]
     total: int
@@ -264,7 +291,15 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An item on which annotators differ, with the answer of each."""
+    """An item on which annotators differ.
+
+    Attributes
+    ----------
+    item : str
+        The id of the item.
+    answers : tuple of Answer
+        The answer of each annotator.
+    """
 
     item: str
     answers: tuple[Answer, ...]
@@ -289,7 +324,15 @@ class ItemList:
 
 @dataclass(frozen=True, slots=True)
 class ListedAnswers:
-    """The events of items that were labelled at once, and how many were left out, as in `ItemList`."""
+    """What became of items that were labelled at once.
+
+    Attributes
+    ----------
+    events : tuple of Event
+        An event for each item that was labelled.
+    left_out : dict of str to int
+        How many items were left out, by the reason, as in `ItemList`.
+    """
 
     events: tuple[Event, ...]
     left_out: dict[str, int]

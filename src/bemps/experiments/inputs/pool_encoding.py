@@ -7,7 +7,7 @@ Items are encoded in parts of a fixed size, one thread each. The vectors are the
 number of workers, and a run that was killed continues with the next part.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ from bemps.data import Images
 from bemps.data.checksums import is_intact, remove_with_checksum
 from bemps.errors import InputError, unknown_name
 from bemps.experiments.inputs.run_data import IMAGES, PARTS, PLAIN, SURPRISAL, cache_of, raw_items, write_array
-from bemps.models.encoders.encoder_files import is_own_encoder
+from bemps.models.encoders.encoder_files import is_own_encoder, network_identity
 from bemps.models.encoders.encoder_registry import ENCODERS, EncoderRow, encoder_row, grid_default, grid_encoders
+from bemps.models.encoders.encoder_table import TEXT_ENCODERS
 from bemps.models.encoders.feature_cache import digest, identity_of
 from bemps.models.encoders.text_views import side_by_side, spreads, views_of
 from bemps.models.model_registry import ModelRow
@@ -74,6 +75,30 @@ def own_encoder(form: str, options: Mapping[str, Any]) -> str | None:
     """The folder or the name on the hub that gives vectors of this form; None for an encoder of the table."""
     name = str(options.get("encoder", AUTO))
     return None if form in ENCODERS or name in (AUTO, form) else name
+
+
+def option_encoders(options: Collection[tuple[str, Any]]) -> dict[str, str]:
+    """What each encoder outside the table is known by, of models that read texts by themselves.
+
+    Parameters
+    ----------
+    options : collection of pairs
+        Names and values of options.
+
+    Returns
+    -------
+    dict of str to str
+        The identity of each, by the option and its value.
+
+    Raises
+    ------
+    InputError
+        There is no such encoder.
+    """
+    own = {option: {str(value) for name, value in options if name == option} for option in ("frozen", "tuned")}
+    return {f"frozen={name}": _own_form(name) for name in sorted(own["frozen"] - ENCODERS.keys())} | {
+        f"tuned={name}": network_identity(name) for name in sorted(own["tuned"] - TEXT_ENCODERS.keys())
+    }
 
 
 def view_options(form: str, entry: ModelRow, options: Mapping[str, Any]) -> dict[str, int]:

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 POOLING = "1_Pooling/config.json"  # where sentence-transformers says how vectors are pooled
 GRAPHS = (MODEL, f"onnx/{MODEL}", "onnx/model_quantized.onnx", SAFETENSORS)  # in a folder, the first of them
+NETWORK_FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "*.bin")  # what transformers read
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class EncoderFiles:
     bits
         Of the matrices, where the graph is written here and nobody asks for others.
     identity
-        The name and the digest of the weights.
+        The name and a digest: of the weights, and of the tokenizer and config of an encoder outside the table.
     """
 
     model: Path
@@ -138,6 +140,33 @@ def layer_width(name: str) -> int:
     return TEXT_ENCODERS[name].width if name in TEXT_ENCODERS else encoder_files(name).width
 
 
+def network_identity(name: str) -> str:
+    """What a network to fine-tune is known by before it is loaded.
+
+    Parameters
+    ----------
+    name : str
+        The folder of a network as transformers save it, or its name on the hub.
+
+    Returns
+    -------
+    str
+        A digest of the files of the folder; on the hub the commit.
+
+    Raises
+    ------
+    InputError
+        No such network.
+    """
+    if not Path(name).is_dir():
+        with _hub_refusals(name):
+            return fetch_from_hub(name, CONFIG).parent.name
+    if not (Path(name) / CONFIG).is_file():
+        expected = f"{CONFIG} and weights, as transformers save them"
+        raise InputError(f"folder {name}", expected=expected, got=f"no {CONFIG}", fix="Save it with save_pretrained.")
+    return _digest_of(sorted(path for pattern in NETWORK_FILES for path in Path(name).glob(pattern)))
+
+
 def is_own_encoder(name: str) -> bool:
     """Whether it may be an encoder outside the table: a folder, or a name on the hub."""
     return Path(name).is_dir() or is_hub_name(name)
@@ -170,12 +199,20 @@ def _folder_files(folder: Path) -> EncoderFiles:
                 fix="Export the encoder as ONNX, or use bemps weights.",
             )
     config = _read_config(folder / CONFIG)
-    with graph.open("rb") as file:
-        identity = f"{folder.name} {hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
+    identity = f"{folder.name} {_digest_of([graph, folder / TOKENIZER, folder / CONFIG])}"
     layers, width = int(config["num_hidden_layers"]), int(config["hidden_size"])
     return EncoderFiles(
         graph, folder / TOKENIZER, folder / CONFIG, layers, width, _folder_pooling(folder), 32, identity
     )
+
+
+def _digest_of(files: Sequence[Path]) -> str:
+    """A digest of the content of files."""
+    together = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            together.update(hashlib.file_digest(file, "sha256").digest())
+    return together.hexdigest()[:16]
 
 
 def _folder_pooling(folder: Path) -> str:
@@ -213,12 +250,21 @@ def _no_config(path: Path, got: str) -> InputError:
 
 
 def _hub_folder(name: str) -> Path:
-    """The folder of the hub's cache with the files of a repository: texts and arrays, nothing that is run."""
-    try:
+    """The folder of the hub's cache with the files of one commit: texts and arrays, nothing that is run."""
+    with _hub_refusals(name):
         config = fetch_from_hub(name, CONFIG)
-        fetch_from_hub(name, TOKENIZER)
+        folder = config.parent
+        fetch_from_hub(name, TOKENIZER, folder.name)  # the newest commit may be another by now
         known = _read_json(config).get("model_type") in TYPES
-        fetch_from_hub(name, SAFETENSORS if known else f"onnx/{MODEL}")
+        fetch_from_hub(name, SAFETENSORS if known else f"onnx/{MODEL}", folder.name)
+    _try_pooling(name, folder.name)
+    return folder
+
+
+@contextmanager
+def _hub_refusals(name: str) -> Iterator[None]:
+    try:
+        yield
     except (OSError, ValueError) as error:
         raise InputError(
             f"text encoder {name!r}",
@@ -226,13 +272,11 @@ def _hub_folder(name: str) -> Path:
             got=str(error).splitlines()[0][:200],
             fix="Check the name and the network, or give the path of a folder with these files.",
         ) from error
-    _try_pooling(name)
-    return config.parent
 
 
-def _try_pooling(name: str) -> None:
+def _try_pooling(name: str, commit: str) -> None:
     """Bring the file that says how vectors are pooled, where the repository has one."""
     try:
-        fetch_from_hub(name, POOLING)
+        fetch_from_hub(name, POOLING, commit)
     except (OSError, ValueError):
         return

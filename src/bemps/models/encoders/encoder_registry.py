@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from bemps._utils.extras import requires_extra
+from bemps.errors import MissingExtra
 from bemps.models.encoders.encoder_files import layer_width, view_layers
 from bemps.models.encoders.encoder_table import TEXT_ENCODERS
 
@@ -69,6 +70,12 @@ class EncoderRow:
     holds: str | None = None
     in_grids: bool = True
     grid_default: bool = False
+
+    def require_packages(self) -> None:
+        """Refuse an encoder whose packages are not installed; the message names the extra."""
+        absent = next((package for package in self.packages if find_spec(package) is None), None)
+        if absent is not None:
+            raise MissingExtra(self.help, self.extra, ModuleNotFoundError(f"no module named {absent!r}"))
 
 
 def minilm_encoder(layer: int | tuple[int, ...] = -1) -> Any:

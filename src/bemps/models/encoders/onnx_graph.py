@@ -11,12 +11,15 @@ from bemps.types import Array
 IR_VERSION, GRAPH, OPERATORS = 1, 7, 8
 NODE, GRAPH_NAME, INITIALIZER, INPUT, OUTPUT = 1, 2, 5, 11, 12
 NODE_INPUT, NODE_OUTPUT, OPERATION, ATTRIBUTE, NODE_DOMAIN = 1, 2, 4, 5, 7
-NAME, FLOAT_VALUE, INT_VALUE, VALUE_TYPE = 1, 2, 3, 20
+NAME, FLOAT_VALUE, INT_VALUE, INT_VALUES, VALUE_TYPE = 1, 2, 3, 8, 20
 DIMS, DATA_TYPE, TENSOR_NAME, RAW_DATA = 1, 2, 8, 9
-FLOAT_TYPE, INT_TYPE = 1, 2  # of attributes
+FLOAT_TYPE, INT_TYPE, INTS_TYPE = 1, 2, 7  # of attributes
 DATA_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int64": 7, "bool": 9}
 MICROSOFT = "com.microsoft"  # the domain of the operators that onnxruntime adds
 VERSIONS = {"": 17, MICROSOFT: 1}
+
+
+Attribute = float | Sequence[int]
 
 
 class OnnxGraph:
@@ -39,7 +42,11 @@ class OnnxGraph:
         """Whole numbers as a tensor of one axis."""
         return self.constant(np.array(values, dtype=np.int64))
 
-    def node(self, operation: str, *inputs: str, output: str = "", domain: str = "", **attributes: float) -> str:
+    def scalar(self, value: float) -> str:
+        """A number of 32 bits as a tensor without axes."""
+        return self.constant(np.array(value, dtype=np.float32))
+
+    def node(self, operation: str, *inputs: str, output: str = "", domain: str = "", **attributes: Attribute) -> str:
         """Apply an operation of one output to tensors.
 
         Parameters
@@ -52,7 +59,7 @@ class OnnxGraph:
             The name of its output; "" makes one up.
         domain : str, optional
             The operator set that it belongs to; "" is the standard one.
-        **attributes : float
+        **attributes : float or sequence of int
             The attributes of the operation.
 
         Returns
@@ -63,7 +70,7 @@ class OnnxGraph:
         return self.nodes(operation, *inputs, outputs=[output] if output else 1, domain=domain, **attributes)[0]
 
     def nodes(
-        self, operation: str, *inputs: str, outputs: int | list[str], domain: str = "", **attributes: float
+        self, operation: str, *inputs: str, outputs: int | list[str], domain: str = "", **attributes: Attribute
     ) -> list[str]:
         """Apply an operation of several outputs to tensors.
 
@@ -77,7 +84,7 @@ class OnnxGraph:
             The number of its outputs, or their names.
         domain : str, optional
             The operator set that it belongs to; "" is the standard one.
-        **attributes : float
+        **attributes : float or sequence of int
             The attributes of the operation.
 
         Returns
@@ -94,10 +101,32 @@ class OnnxGraph:
         self._nodes.append(bytes_field(NODE, message + bytes_field(NODE_DOMAIN, domain.encode())))
         return names
 
-    def serialised(self, inputs: Sequence[str], outputs: Sequence[str]) -> bytes:
-        """The model as a file: inputs are whole numbers (batch, tokens), outputs are floats."""
+    def serialised(
+        self,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        *,
+        kind: str = "int64",
+        axes: Sequence[str] = ("batch", "tokens"),
+    ) -> bytes:
+        """The model as a file.
+
+        Parameters
+        ----------
+        inputs, outputs : sequence of str
+            Their names; outputs are floats.
+        kind : str, optional
+            The type of the inputs.
+        axes : sequence of str, optional
+            The axes of the inputs.
+
+        Returns
+        -------
+        bytes
+            The model.
+        """
         name = bytes_field(GRAPH_NAME, b"encoder")
-        ends = b"".join(bytes_field(INPUT, _tensor(name, "int64", ("batch", "tokens"))) for name in inputs)
+        ends = b"".join(bytes_field(INPUT, _tensor(name, kind, axes)) for name in inputs)
         graph = b"".join([*self._nodes, name, *self._constants, ends])
         operators = b"".join(
             bytes_field(OPERATORS, bytes_field(1, domain.encode()) + int_field(2, version))
@@ -123,7 +152,10 @@ def _tensor(name: str, kind: str, axes: Sequence[str] | None = None) -> bytes:
     return bytes_field(NAME, name.encode()) + bytes_field(2, bytes_field(1, int_field(1, DATA_TYPES[kind]) + shape))
 
 
-def _attribute(name: str, value: float) -> bytes:
+def _attribute(name: str, value: Attribute) -> bytes:
+    if isinstance(value, Sequence):
+        numbers = b"".join(int_field(INT_VALUES, number) for number in value)
+        return bytes_field(NAME, name.encode()) + numbers + int_field(VALUE_TYPE, INTS_TYPE)
     is_whole = isinstance(value, int)
     data = int_field(INT_VALUE, int(value)) if is_whole else float_field(FLOAT_VALUE, value)
     return bytes_field(NAME, name.encode()) + data + int_field(VALUE_TYPE, INT_TYPE if is_whole else FLOAT_TYPE)

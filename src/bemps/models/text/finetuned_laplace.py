@@ -9,6 +9,7 @@ strategies work with its features. For MC-dropout or a deep ensemble of the same
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -18,6 +19,8 @@ from bemps._utils.files import written_whole
 from bemps.checks import within
 from bemps.errors import InputError, unknown_name
 from bemps.models.base import Items, Model, NotFitted, check_labelled, count, take
+from bemps.models.encoders.onnx_text import EncoderParts
+from bemps.models.encoders.transformer_graph import LAST, transformer_graph
 from bemps.models.linear.spectral_classifiers import SpectralLaplace
 from bemps.models.text.adapted_vectors import HEAD
 from bemps.types import Array
@@ -204,6 +207,19 @@ class FineTunedLaplace:
     def embeddings(self, items: Items) -> Float[Array, "N H"]:
         """Vectors of the encoder as it was before any training."""
         return self._network.embeddings(items)
+
+    def folded_members(self) -> tuple[Float[Array, "D E K"], Float[Array, "E K"]]:
+        """What predicts from the last layer: member e has the logits `vectors @ F[:, e] + b[e]`."""
+        return self._fitted().folded_members()
+
+    def encoder_parts(self) -> EncoderParts:
+        """What another program needs to make the last layer, whose vectors have any norm, without torch."""
+        self._encode()
+        encoder, tokenizer = self._network.trained_encoder()
+        weights = {name: value.cpu().numpy() for name, value in encoder.state_dict().items()}
+        config: Any = encoder.config
+        graph = transformer_graph(weights, config.to_dict(), bits=32, longest=self.max_length)
+        return EncoderParts(graph, tokenizer.backend_tokenizer.to_str(), [LAST], ["mean"])
 
     def save_encoder(self, path: Path | str) -> None:
         """Write the network of `fit_encoder` to a file of safetensors."""

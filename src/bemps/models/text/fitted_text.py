@@ -94,7 +94,7 @@ class FittedText:
         array (N, K)
             The probabilities.
         """
-        network, total = self._loaded(member), len(inputs.lengths)
+        network, total = self.loaded(member), len(inputs.lengths)
 
         def done(n: int) -> None:
             report(n, total)
@@ -122,11 +122,12 @@ class FittedText:
         return np.hstack(parts) / np.float32(np.sqrt(len(parts)))
 
     def _features_of(self, member: Member, inputs: NetworkInputs) -> Float[Array, "N H"]:
-        network = self._loaded(member)
+        network = self.loaded(member)
         width = last_layer(network, self.K).in_features
         return answers(inputs, lambda batch: features_of(network, self.K, batch), width)
 
-    def _loaded(self, member: Member) -> Network:
+    def loaded(self, member: Member) -> Network:
+        """The network with the weights of a member."""
         load_trainable_state(self.network, member.weights)
         return self.network.eval()
 

@@ -216,6 +216,15 @@ class PartialBackbone:
         """A new network of the top layers and a head of K classes."""
         return keep_top(self.backbone.network(K, seed), self.top)
 
+    def whole_encoder(self, network: Network) -> tuple[nn.Module, Any]:
+        """The encoder of a network on its frozen layers, and its tokenizer."""
+        name, device = self.backbone.name, self.backbone.device
+        encoder = load_module(transformers.AutoModel, name, seed=0, device=device)
+        layers, trained = layers_of(encoder), layers_of(network.encoder)
+        for index, layer in enumerate(trained, start=len(layers) - len(trained)):
+            layers[index] = layer
+        return encoder, self.backbone.tokenizer
+
     def inputs(self, texts: Sequence[str], report: Callable[[int, int], None]) -> NetworkInputs:
         """The texts as hidden states of the frozen layers; `report` takes the number done and the number of all."""
         return self.lower.inputs(self.backbone.rows(texts), self.backbone.tokenizer.pad_token_id, report)

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -26,6 +27,8 @@ from bemps.models.validation_splits import Split, SplitPlan, Validation, plan_sp
 from bemps.types import Array
 
 with requires_extra("finetune", "a fine-tuned text classifier"):
+    from torch import nn
+
     from bemps.models._torch.checkpoints import Tensors
     from bemps.models._torch.devices import pick_device, torch_threads
     from bemps.models._torch.training_loop import History, TrainingRecipe, load_trainable_state
@@ -224,6 +227,11 @@ class TextClassifier:
     def trained_weights(self) -> list[Tensors]:
         """What each network has learnt."""
         return [member.weights for member in self._fitted().networks]
+
+    def trained_encoder(self) -> tuple[nn.Module, Any]:
+        """The encoder of the first network with all its layers, and its tokenizer."""
+        fitted = self._fitted()
+        return self._prepared_backbone().whole_encoder(fitted.loaded(fitted.members[0]))
 
     def restore(self, weights: Sequence[Tensors], K: int) -> "TextClassifier":
         """Networks of K classes that were trained elsewhere, from their `trained_weights`; without a history."""

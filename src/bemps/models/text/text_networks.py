@@ -231,6 +231,10 @@ class Backbone(Protocol):
         """A fresh network of K logits on the pretrained weights, its head drawn from `seed`."""
         ...
 
+    def whole_encoder(self, network: Network) -> tuple[nn.Module, Any]:
+        """The encoder of a network with all its layers, and its tokenizer."""
+        ...
+
     def inputs(self, texts: Sequence[str], report: Callable[[int, int], None]) -> NetworkInputs:
         """The texts, prepared for these networks; `report(done, total)` where that takes time."""
         ...
@@ -280,6 +284,10 @@ class WholeBackbone:
         if not self.learn_words:
             freeze_words(network.encoder)
         return network
+
+    def whole_encoder(self, network: Network) -> tuple[nn.Module, Any]:
+        """The encoder of a network, and its tokenizer."""
+        return network.encoder, self.tokenizer
 
     def inputs(self, texts: Sequence[str], report: Callable[[int, int], None]) -> NetworkInputs:
         """The texts as token numbers; `report` is not used."""

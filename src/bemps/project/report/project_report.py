@@ -20,6 +20,7 @@ from bemps.project.accuracy import FEWEST_AUDITED
 from bemps.project.audit import AuditReport
 from bemps.project.confusion import ClassQuality, class_qualities
 from bemps.project.history import Round
+from bemps.project.suggestions.suggestion_accuracy import SuggestionAccuracy
 from bemps.report.figures import Lines, Series
 from bemps.report.html_tables import Table
 from bemps.report.style import COLOURS, Style
@@ -94,6 +95,8 @@ class ReportContent:
         The answers of all annotators.
     quality : Quality or str
         The quality of the model, or why it is not known.
+    suggestions : SuggestionAccuracy or None
+        How often suggestions are right; None if nothing suggests.
     alpha : float
         Krippendorff's alpha; NaN if nothing was labelled twice.
     shared : int
@@ -112,6 +115,7 @@ class ReportContent:
     current: Mapping[str, Answer]
     answers: Sequence[Answer]
     quality: Quality | str
+    suggestions: SuggestionAccuracy | None
     alpha: float
     shared: int
     pairs: Sequence[Pair]
@@ -150,7 +154,7 @@ def _summary(content: ReportContent) -> str:
 def _good(content: ReportContent) -> str:
     quality = content.quality
     if isinstance(quality, str):
-        return _section("How good is it?", _words(quality))
+        return _section("How good is it?", _words(quality), _suggestions(content.suggestions))
     audit = quality.audit
     words = (
         f"The model is right on about {percent(quality.accuracy.value)} of the items (95 % interval "
@@ -162,7 +166,22 @@ def _good(content: ReportContent) -> str:
     if quality.accuracy != audit.accuracy:
         words += " The first figure also weighs what the model gets wrong among the other labels."
     parts = [_words(words), _class_table(class_qualities(audit.confusion, content.classes)), _confusion(content, audit)]
-    return _section("How good is it?", *parts, _curve(quality.curve))
+    return _section("How good is it?", *parts, _curve(quality.curve), _suggestions(content.suggestions))
+
+
+def _suggestions(measured: SuggestionAccuracy | None) -> str:
+    if measured is None:
+        return ""
+    if measured.accuracy is None:
+        so_far = f"; so far {measured.size}" if measured.size else ""
+        words = f"To say how often {measured.name} is right takes {FEWEST_AUDITED} such items{so_far}."
+    else:
+        words = f"On {measured.size:,} of them {measured.name} is right on {measured.right:,}: "
+        words += f"{interval(measured.accuracy)}."
+    if measured.without:
+        words += f" It has no suggestion for {measured.without:,} more."
+    lead = "Suggestions are measured on items that were drawn at random and answered without seeing one."
+    return f"<h3>How good were the suggestions?</h3>{_words(f'{lead} {words}')}"
 
 
 def _class_table(qualities: Sequence[ClassQuality]) -> str:

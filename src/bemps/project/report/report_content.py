@@ -12,6 +12,7 @@ from bemps.project.accuracy import FEWEST_AUDITED, FEWEST_LABELS, accuracy_from,
 from bemps.project.audit import AuditReport
 from bemps.project.history import History
 from bemps.project.report.project_report import Pair, Quality, ReportContent, percent, too_few
+from bemps.project.suggestions.suggestion_accuracy import stored_opinions, suggestion_accuracy
 from bemps.store.events import LISTED
 from bemps.store.project_settings import ProjectSettings
 
@@ -24,6 +25,7 @@ def report_content(project: "Project") -> ReportContent:
     store, agreement, current = project.store, project.agreement(), project.store.current()
     labelled = {name for name, answer in current.items() if answer.label is not None}
     settings = store.read_settings()
+    quality = _quality(project, settings)
     return ReportContent(
         title=settings.title,
         kind=settings.kind,
@@ -32,7 +34,8 @@ def report_content(project: "Project") -> ReportContent:
         classes=project.classes,
         current=current,
         answers=store.answers(),
-        quality=_quality(project, settings),
+        quality=quality,
+        suggestions=suggestion_accuracy(store, settings, current, stored_opinions(store, settings), _right_of(quality)),
         alpha=agreement.alpha,
         shared=agreement.items,
         pairs=[Pair(*names, kappa, items) for names, (kappa, items) in sorted(agreement.kappa.items())],
@@ -54,6 +57,13 @@ def _quality(project: "Project", settings: ProjectSettings) -> Quality | str:
     history.counted = dict(enumerate(project.store.counted_classes()))
     curve = history.accuracies(truth)
     return Quality(audit, _accuracy(project, audit), curve)
+
+
+def _right_of(quality: Quality | str) -> tuple[int, int]:
+    """How many audit items the model is right on, and how many measure it."""
+    if isinstance(quality, str):
+        return 0, 0
+    return round(quality.audit.accuracy.value * quality.audit.size), quality.audit.size
 
 
 def _truth(project: "Project") -> dict[str, int]:

@@ -66,7 +66,7 @@ def _shown(item: Item, name: str, text: str, settings: ProjectSettings) -> Shown
     if is_link(text):
         is_image = PurePosixPath(urlsplit(text).path).suffix.lower() in IMAGES
         return ShownValue(name, short, text, text if is_image and settings.remote_images else None)
-    if column_image_path(settings, text) is None:
+    if text == item.content or column_image_path(settings, text) is None:  # the item itself is on show already
         return ShownValue(name, short)
     address = f"column-image?id={quote(item.id, safe='')}&column={quote(name, safe='')}"
     return ShownValue(name, short, None, address)

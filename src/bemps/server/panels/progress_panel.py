@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from math import ceil, floor
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -52,6 +53,7 @@ def progress_of(
         "measuring": sum(answers[name].label is not None for name in engine.schedule.audit if name in answers),
         "empty_rows": sum(map(len, (engine.settings.empty_rows or {}).values())),
         "copies": copies,
+        "is_folder": any(Path(source).is_dir() for source in engine.settings.sources[-1:]),
         "left_aside": sum(_is_left_aside(engine, answer) for answer in answers.values()),
         "speed": engine.queue_of(annotator).pace,
         "team_speed": sum(queue.pace for queue in engine.queues.values()),
@@ -168,8 +170,8 @@ def forecast_words(forecast: dict[str, Any] | None, outcomes: list[dict[str, Any
     if size == 1:
         which = "The one label that it can still learn from is"
     return (
-        f"{which} expected to make {middle} of 100 items right "
-        f"(9 of 10 such forecasts hold: {_change(forecast['low'], forecast['high'])})."
+        f"{which} expected to make {middle} of 100 items right. "
+        f"The likely range is {_change(forecast['low'], forecast['high'])}. Such ranges hold 9 times in 10."
     )
 
 

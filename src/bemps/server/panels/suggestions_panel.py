@@ -4,16 +4,12 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
+from bemps.project.suggestions.chat_prompt import LONGEST_TEXT
+from bemps.project.suggestions.suggester_names import column_of, is_address
 from bemps.server.engine import Engine
 from bemps.server.suggestions.request_attempts import LONGEST_PAUSE, MOST_TRIES
 from bemps.server.suggestions.suggestion_quality import quality_of
-from bemps.server.suggestions.suggestion_sources import (
-    ITEMS_PER_REQUEST,
-    LONGEST_TEXT,
-    column_of,
-    is_address,
-    sending_words,
-)
+from bemps.server.suggestions.suggestion_sources import ITEMS_PER_REQUEST, sending_words
 from bemps.store import Answer
 
 

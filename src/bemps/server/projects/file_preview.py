@@ -1,14 +1,15 @@
 """What is in a file that somebody dropped: its columns, its first rows, and which column is probably to be read."""
 
 import csv
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from bemps.data.folders import IMAGES, TEXTS, folder_files, read_text
 from bemps.data.reading import DELIMITERS, FORMATS, LINES, read_columns
 from bemps.data.records import Records
+from bemps.data.table import ending_words, endings_of
 from bemps.data.table_building import natural_order
 from bemps.data.text_encoding import encoding_of
 from bemps.errors import InputError
@@ -89,6 +90,12 @@ class Preview:
         The subfolders of a folder, which may be classes.
     above : tuple of str
         Lines above the table that are not read.
+    sheets : tuple of str
+        The sheets of a workbook that have rows.
+    sheet : str
+        The one of these that is read.
+    other_files : mapping of str to int
+        How many files of other kinds are left out, by ending.
     """
 
     path: Path
@@ -100,6 +107,16 @@ class Preview:
     delimiter: str | None = None
     folders: tuple[str, ...] = ()
     above: tuple[str, ...] = ()
+    sheets: tuple[str, ...] = ()
+    sheet: str = ""
+    other_files: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def left_out_words(self) -> str:
+        """What is said of files of other kinds; empty if there are none."""
+        count = sum(self.other_files.values())
+        files = f"{count:,} file{'s' if count != 1 else ''} of other kinds"
+        return f"Left out: {files} ({ending_words(self.other_files)})." if count else ""
 
     @property
     def shown_rows(self) -> list[tuple[str, ...]]:
@@ -112,7 +129,7 @@ class Preview:
         return [column for column in self.columns if column.classes and column.name != self.reading]
 
 
-def preview(folder: Path, encoding: str | None = None) -> Preview:
+def preview(folder: Path, encoding: str | None = None, sheet: str | None = None) -> Preview:
     """Look at what was uploaded into a folder.
 
     Parameters
@@ -121,6 +138,8 @@ def preview(folder: Path, encoding: str | None = None) -> Preview:
         The folder.
     encoding : str, optional
         The encoding of text files that are not in UTF-8.
+    sheet : str, optional
+        The sheet of a workbook. None: the first that has rows.
 
     Returns
     -------
@@ -138,9 +157,10 @@ def preview(folder: Path, encoding: str | None = None) -> Preview:
         tables = files
     others = [path for path in files if path.suffix.lower() in IMAGES | TEXTS and path not in tables]
     if len(tables) == 1:
-        found_table = _table(tables[0], encoding)
-        if not others or any(column.are_images for column in found_table.columns):
-            return found_table
+        table = _table(tables[0], encoding, sheet)
+        if not others or any(column.are_images for column in table.columns):
+            texts = [path.name for path in others if path.suffix.lower() in TEXTS]  # the images are in the table
+            return replace(table, other_files=endings_of(texts))
     if tables and not others:
         got = ", ".join(path.name for path in tables[:5])
         raise InputError("files", expected="one table, or texts, or images", got=got, fix="Choose one of them.")
@@ -167,18 +187,22 @@ def _folder(folder: Path, encoding: str | None) -> Preview:
         columns.append(PreviewColumn(name, texts, len(files.names)))
     folders = natural_order({each.partition("/")[0] for each in files.names if "/" in each})
     classes = folders if len(folders) > 1 else ()
-    return Preview(folder, kind, len(files.names), tuple(columns), name, encoding, None, classes)
+    left_out = endings_of(files.left_out)
+    return Preview(
+        folder, kind, len(files.names), tuple(columns), name, encoding, folders=classes, other_files=left_out
+    )
 
 
-def _table(path: Path, encoding: str | None) -> Preview:
+def _table(path: Path, encoding: str | None, sheet: str | None) -> Preview:
     encoding, delimiter = encoding or _encoding(path), None
     if path.suffix.lower() in DELIMITERS:
         delimiter = _delimiter(path, encoding)
-    records = read_columns(path, encoding, delimiter)
+    records = read_columns(path, encoding, delimiter, sheet)
     columns = tuple(_column(path, name, values) for name, values in records.columns.items())
     above = tuple(map(_cell, records.above))
     guess = _guess(records, columns)
-    return Preview(path, "table", len(records.lines), columns, guess, encoding, delimiter, above=above)
+    table = Preview(path, "table", len(records.lines), columns, guess, encoding, delimiter)
+    return replace(table, above=above, sheets=records.sheets, sheet=records.sheet)
 
 
 def _encoding(path: Path) -> str | None:

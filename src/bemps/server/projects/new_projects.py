@@ -1,8 +1,9 @@
 """From an upload, or a sample, to a project: made by `prepared`, as on the command line, and whole or not at all."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,6 +37,8 @@ class Choices:
         Whether what stands in that column counts as labels.
     encoding : str
         Of a text file that is not in UTF-8; empty otherwise.
+    sheet : str
+        The sheet of a workbook with several; empty otherwise.
     """
 
     title: str = ""
@@ -44,6 +47,7 @@ class Choices:
     class_column: str = ""
     labelled: bool = False
     encoding: str = ""
+    sheet: str = ""
 
 
 class NewProjects:
@@ -52,15 +56,16 @@ class NewProjects:
     def __init__(self, projects: ProjectFolder, uploads: Uploads) -> None:
         self._projects, self._uploads = projects, uploads
 
-    def look(self, upload: str, encoding: str = "") -> Preview:
+    def look(self, upload: str, encoding: str = "", sheet: str = "") -> Preview:
         """Return a preview of an upload."""
-        self._uploads.check(upload)
+        left_out = self._uploads.left_out(upload)
         folder = self._uploads.folder_of(upload) / FILES
-        return _without_folder(folder, lambda: preview(folder, encoding or None))
+        seen = _without_folder(folder, lambda: preview(folder, encoding or None, sheet or None))
+        return replace(seen, other_files=left_out + Counter(seen.other_files))
 
     def create(self, upload: str, choices: Choices) -> str:
         """Make a project of an upload; returns its key. After a refusal the upload is as it was."""
-        seen = self.look(upload, choices.encoding)
+        seen = self.look(upload, choices.encoding, choices.sheet)
         columns, wishes = _columns(seen, choices), _wishes(seen, choices)
         return self._make(upload, seen.path, choices.title or _title(seen), columns, wishes)
 
@@ -98,7 +103,7 @@ def _title(seen: Preview) -> str:
 
 def _columns(seen: Preview, choices: Choices) -> dict[str, Any]:
     """How `bemps.data.read` is to read it."""
-    columns: dict[str, Any] = {"encoding": seen.encoding, "delimiter": seen.delimiter}
+    columns: dict[str, Any] = {"encoding": seen.encoding, "delimiter": seen.delimiter, "sheet": choices.sheet}
     if seen.kind == "table":
         _check_columns(seen, choices)
         images = {column.name for column in seen.columns if column.are_images}

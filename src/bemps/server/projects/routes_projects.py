@@ -18,7 +18,7 @@ from bemps.server.projects.new_projects import Choices, NewProjects
 from bemps.server.projects.open_projects import OpenProjects
 from bemps.server.projects.project_folder import ProjectFolder
 from bemps.server.projects.sample_projects import SAMPLES
-from bemps.server.projects.uploads import ACCEPTED, LARGEST_UPLOAD, Uploads
+from bemps.server.projects.uploads import LARGEST_UPLOAD, Uploads, accepted_endings
 from bemps.store import NewClass
 from bemps.store.validation import LONGEST_NAME
 
@@ -26,8 +26,15 @@ router = APIRouter()
 UPLOAD = "/api/upload"  # the one address that takes more than a few kilobytes
 MOST_CLASSES = 500
 LARGEST_CLASS_FILE = 200_000  # characters
+MOST_ENDINGS = 1_000
 Short = Annotated[str, Field(max_length=1_000)]
 Class = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+
+
+class NewUpload(BaseModel):
+    """A request for an upload; `left_out` counts, by ending, the files that the browser does not send."""
+
+    left_out: Annotated[dict[Short, Annotated[int, Field(ge=1)]], Field(max_length=MOST_ENDINGS)] = {}
 
 
 class UploadName(BaseModel):
@@ -82,6 +89,8 @@ class NewProject(BaseModel):
         Whether the values of that column count as labels.
     encoding : str
         The encoding of a text file that is not in UTF-8.
+    sheet : str
+        The sheet of a workbook with several.
     """
 
     upload: Short
@@ -92,6 +101,7 @@ class NewProject(BaseModel):
     class_column: Short = ""
     labelled: bool = False
     encoding: Annotated[str, Field(max_length=20)] = ""
+    sheet: Short = ""
 
 
 @dataclass(frozen=True)
@@ -135,7 +145,7 @@ async def page(request: Request) -> HTMLResponse:
         "deleted": await asyncio.to_thread(_parts(request).opened.deleted.listed),
         "folder": str(_parts(request).folder.folder),
         "separator": os.sep,
-        "accepted": sorted(ACCEPTED),
+        "accepted": sorted(accepted_endings()),
         "largest": LARGEST_UPLOAD,
     }
     return HTMLResponse(render("projects.html", **values))
@@ -148,9 +158,9 @@ async def state(request: Request) -> JSONResponse:
 
 
 @router.post("/api/uploads")
-async def begin(request: Request) -> JSONResponse:
+async def begin(request: Request, body: NewUpload) -> JSONResponse:
     """Begin an upload; its files follow one by one."""
-    return JSONResponse({"upload": _parts(request).uploads.begin()})
+    return JSONResponse({"upload": _parts(request).uploads.begin(body.left_out)})
 
 
 @router.post(UPLOAD)
@@ -172,11 +182,16 @@ async def drop(request: Request, body: UploadName) -> JSONResponse:
 
 
 @router.get("/panel/preview")
-async def look(request: Request, upload: str, encoding: Annotated[str, Query(max_length=20)] = "") -> HTMLResponse:
+async def look(
+    request: Request,
+    upload: str,
+    encoding: Annotated[str, Query(max_length=20)] = "",
+    sheet: Annotated[str, Query(max_length=1_000)] = "",
+) -> HTMLResponse:
     """Return a preview of an upload, with the questions about it."""
     if encoding and encoding not in ENCODINGS:
         raise unknown_name("encoding", encoding, ENCODINGS)
-    seen = await asyncio.to_thread(_parts(request).new.look, upload, encoding)
+    seen = await asyncio.to_thread(_parts(request).new.look, upload, encoding, sheet)
     return HTMLResponse(render("preview.html", seen=seen, upload=upload, encodings=ENCODINGS))
 
 

@@ -8,24 +8,32 @@ import asyncio
 import contextlib
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path, PurePath
+from types import MappingProxyType
 from typing import IO
 
 from bemps._utils.archives import MOST_FILES, ZIP, safe_name, unpack
+from bemps._utils.extras import is_installed
 from bemps._utils.files import remove
 from bemps.data.folders import IMAGES, TEXTS
-from bemps.data.reading import FORMATS
+from bemps.data.reading import FORMATS, PARQUET
 from bemps.errors import InputError
 from bemps.store.sql.database_errors import NotSaved
 
 UNFINISHED = ".bemps-unfinished"
 FILES = "files"  # the folder inside an upload, and later inside the project's folder, that holds what was uploaded
-ACCEPTED = frozenset({*FORMATS, *IMAGES, *TEXTS, ZIP})
 LARGEST_UPLOAD = 512 * 2**20
 MOST_UPLOADS = 8  # that wait for somebody to go on; the oldest goes when there are more
 PIECE = 2**20
 OURS = re.compile(r"\.upload-[0-9a-f]{16}")
+
+
+def accepted_endings() -> frozenset[str]:
+    """The endings of the files that the page takes: those that this installation can read."""
+    every = frozenset({*FORMATS, *IMAGES, *TEXTS, ZIP})
+    return every if is_installed("pyarrow") else every.difference(PARQUET)
 
 
 class Uploads:
@@ -35,6 +43,7 @@ class Uploads:
         self._folder = folder
         self._sizes: dict[str, int] = {}
         self._counts: dict[str, int] = {}
+        self._left_out: dict[str, Counter[str]] = {}
 
     def clear(self) -> None:
         """Remove the uploads of servers that were killed; no other server may use the folder meanwhile."""
@@ -42,15 +51,15 @@ class Uploads:
             if path.is_dir() and not path.is_symlink() and (OURS.fullmatch(path.name) or (path / UNFINISHED).is_file()):
                 remove(path)
 
-    def begin(self) -> str:
-        """Make room for an upload; returns its name."""
+    def begin(self, left_out: Mapping[str, int] = MappingProxyType({})) -> str:
+        """Make room for an upload; returns its name. `left_out` counts, by ending, the files that are not sent."""
         upload = secrets.token_hex(8)
         try:
             (self.folder_of(upload) / FILES).mkdir(parents=True)
             (self.folder_of(upload) / UNFINISHED).touch()
         except OSError as error:
             raise _not_written(self._folder, error) from error
-        self._sizes[upload], self._counts[upload] = 0, 0
+        self._sizes[upload], self._counts[upload], self._left_out[upload] = 0, 0, Counter(left_out)
         for old in list(self._sizes)[:-MOST_UPLOADS]:
             self.drop(old)
         return upload
@@ -64,6 +73,11 @@ class Uploads:
         if upload not in self._sizes:
             got = "one that is not here any more"
             raise InputError("upload", expected="one of this server", got=got, fix="Choose the file again.")
+
+    def left_out(self, upload: str) -> Counter[str]:
+        """Return how many files of an upload were not taken, by ending."""
+        self.check(upload)
+        return self._left_out[upload].copy()
 
     async def receive(self, upload: str, name: str, pieces: AsyncIterator[bytes]) -> int:
         """Write one file of an upload as it comes, and unpack it if it is a zip file.
@@ -107,9 +121,9 @@ class Uploads:
     def _path_of(self, upload: str, name: str) -> Path:
         relative = safe_name(name)
         suffix = "" if relative is None else relative.suffix.lower()
-        if relative is None or suffix not in ACCEPTED:
+        if relative is None or suffix not in accepted_endings():
             fix = "Save it as one of these." if suffix else "Choose another file."
-            expected = f"one of {', '.join(sorted(ACCEPTED))}"
+            expected = f"one of {', '.join(sorted(accepted_endings()))}"
             raise InputError(f"file {name[:100]}", expected=expected, got=suffix or "another kind", fix=fix)
         self._counts[upload] += 1
         if self._counts[upload] > MOST_FILES:
@@ -138,9 +152,16 @@ class Uploads:
         await asyncio.to_thread(file.write, content)
 
     def _unpack(self, upload: str, path: Path) -> None:
-        """Unpack a zip file in its place."""
+        """Unpack a zip file in its place, and count what is left in it."""
         packed = path.rename(self.folder_of(upload) / "packed")
-        is_wanted: Callable[[str], bool] = lambda name: Path(name).suffix.lower() in ACCEPTED - {ZIP}  # noqa: E731
+        accepted = accepted_endings() - {ZIP}
+        left_out = self._left_out.get(upload, Counter())  # it may have been dropped meanwhile
+
+        def is_wanted(name: str) -> bool:
+            ending = PurePath(name).suffix.lower()
+            left_out.update([] if ending in accepted else [ending])
+            return ending in accepted
+
         if not unpack(packed, path.parent, is_wanted):
             fix = "Pack a table, text files or images."
             raise InputError(path.name, expected="something to label in it", got="nothing of the kind", fix=fix)
@@ -148,12 +169,13 @@ class Uploads:
 
     def finish(self, upload: str) -> None:
         """Forget an upload whose folder has become a project."""
-        del self._sizes[upload], self._counts[upload]
+        del self._sizes[upload], self._counts[upload], self._left_out[upload]
 
     def drop(self, upload: str) -> None:
         """Remove an upload and its files."""
         self._sizes.pop(upload, None)
         self._counts.pop(upload, None)
+        self._left_out.pop(upload, None)
         with contextlib.suppress(PermissionError):  # Windows removes no file that is being written: `clear` does later
             remove(self.folder_of(upload))
 

@@ -1,8 +1,8 @@
 """Results that are being made or are ready to be taken: each in a process and a folder of its own.
 
-MOST_RUNNING are made at once; others wait for their turn. A job can be cancelled at any moment. Its folder goes when it
-is cancelled, fails, is older than KEPT_SECONDS, is pushed out by newer ones, or when the server ends; what a killed
-server left behind goes when the next one makes a result.
+MOST_RUNNING large files are made at once, and as many small ones; others wait for their turn. A job can be cancelled at
+any moment. Its folder goes when it is cancelled, fails, is older than KEPT_SECONDS, is pushed out by newer ones, or
+when the server ends; what a killed server left behind goes when the next one makes a result.
 """
 
 import asyncio
@@ -29,6 +29,7 @@ from bemps.server.results.result_names import ResultWish
 
 PREFIX, OWNER = "bemps-results-", ".owner"
 MOST_RUNNING = 2
+SMALL = ("labels", "events", "report")  # nobody waits for them behind predictions of a large file
 MOST_KEPT = 12
 KEPT_SECONDS = 3_600.0
 LOG = logging.getLogger("bemps.server")
@@ -101,7 +102,7 @@ class ResultJobs:
     def __init__(self, where: str, count_labels: Callable[[], int]) -> None:
         self._where = where
         self._count_labels = count_labels
-        self._turns = asyncio.Semaphore(MOST_RUNNING)
+        self._turns = {small: asyncio.Semaphore(MOST_RUNNING) for small in (False, True)}
         self._jobs: dict[str, Job] = {}
         self._root: Path | None = None
         self._lock = ExitStack()
@@ -119,7 +120,7 @@ class ResultJobs:
         Returns
         -------
         Job
-            The job; it waits while others are being made.
+            The job; it waits while others of its size are being made.
         """
         self._forget_old()
         for job in self._jobs.values():
@@ -183,7 +184,7 @@ class ResultJobs:
 
     async def _make(self, job: Job) -> None:
         try:
-            async with self._turns:
+            async with self._turns[job.wish.what in SMALL]:
                 job.state = RUNNING
                 self._name(job)  # it may have waited for long
                 await self._run(job)

@@ -11,6 +11,7 @@ from starlette.responses import FileResponse
 from bemps.data.spreadsheets import WORKBOOKS
 from bemps.errors import InputError, unknown_name
 from bemps.formats.format_registry import FORMATS
+from bemps.project.project_models import has_plain_arrays
 from bemps.server.engine import Engine
 from bemps.server.http.templating import render
 from bemps.server.panels.outlook import can_learn
@@ -57,16 +58,17 @@ async def result(engine: TheEngine) -> HTMLResponse:
     """Return the panel with the files that can be made or are being made."""
     answers = await engine.read(engine.store.current)
     audit = engine.model_status.last.get("audit") or {}
+    formats = {name: row.title for name, row in FORMATS.items() if row.is_available}
     values: dict[str, Any] = {
         "labels": engine.labels,
         "total": len(engine.schedule.ids),
         "right": right_words(audit["accuracy"]) if "accuracy" in audit else "",
         "model": not engine.settings.no_model,
-        "image": has_images(engine),
         "can_learn": can_learn(engine, answers),
+        "arrays": has_plain_arrays(engine.settings),
         "measuring": sum(answers[name].label is not None for name in engine.schedule.audit if name in answers),
-        "formats": {name: row.title for name, row in FORMATS.items()},
-        "tables": {name: FORMATS[name].title for name in TABLES},
+        "formats": formats,
+        "tables": {name: title for name, title in formats.items() if name in TABLES},
         "images": has_images(engine),
         "usual": _usual_format(engine.settings),
     }

@@ -7,6 +7,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, Field
 
 from bemps.errors import InputError
+from bemps.project.suggestions.suggester_names import is_address
 from bemps.server.engine import Engine
 from bemps.server.http.templating import render
 from bemps.server.panels.suggestions_panel import suggestions_of
@@ -14,7 +15,6 @@ from bemps.server.routes.route_values import Annotator, Name, Query, TheEngine, 
 from bemps.server.suggestions.suggestion_sources import (
     check_suggester,
     checked_address,
-    is_address,
     parse_suggester,
     sending_words,
 )

@@ -22,10 +22,10 @@ async function take(files) {
   complain("");
   try {
     await drop();
-    upload = (await post("api/uploads", {})).upload;
+    upload = (await post("api/uploads", { left_out: endingsOf(files.filter((file) => !wanted.includes(file))) })).upload;
     await sendAll(wanted, total);
     showProgress("Reading …", null);
-    await look("");
+    await look();
     nameAfter(files[0].name);
   } catch (error) {
     await drop(); // a refused file leaves nothing behind
@@ -45,10 +45,23 @@ function nameAfter(name) {
 // the only file is sent whatever it is: the server says what is wrong with it
 function isWanted(name, alone) {
   if (alone) return true;
-  if (name.split("/").some((part) => part.startsWith("."))) return false;
-  const ending = name.slice(name.lastIndexOf(".")).toLowerCase();
-  return accepted.includes(ending) && ending !== ".zip";
+  if (isHidden(name)) return false;
+  return accepted.includes(endingOf(name)) && endingOf(name) !== ".zip";
 }
+
+function endingOf(name) {
+  const last = name.split("/").pop();
+  return last.includes(".", 1) ? last.slice(last.lastIndexOf(".")).toLowerCase() : "";
+}
+
+// how many files have each ending; nobody misses the hidden ones
+function endingsOf(files) {
+  const counts = {};
+  for (const { name } of files.filter(({ name }) => !isHidden(name))) counts[endingOf(name)] = (counts[endingOf(name)] || 0) + 1;
+  return Object.fromEntries(Object.entries(counts).slice(0, 1000));
+}
+
+function isHidden(name) { return name.split("/").some((part) => part.startsWith(".")); }
 
 async function sendAll(files, total) {
   const sent = new Map();
@@ -104,20 +117,21 @@ async function drop() {
 
 // -- what is in it --------------------------------------------------------------------------------------------------
 
-// `before`: the form that people have filled in already, with other letters
-async function look(encoding, before = null) {
-  const html = await fragment(`panel/preview?upload=${upload}&encoding=${encoding}`);
+// `before`: the form that people have filled in already, before they chose other letters or another sheet
+async function look(before = null, changed = "") {
+  const [encoding, sheet] = ["encoding", "sheet"].map((name) => encodeURIComponent(before?.elements[name]?.value || ""));
+  const html = await fragment(`panel/preview?upload=${upload}&encoding=${encoding}&sheet=${sheet}`);
   find("preview").innerHTML = html; // made by the server's templates
   find("preview").hidden = false;
   showLists(false);
   find("make").addEventListener("submit", (event) => { event.preventDefault(); make(event.target); });
-  find("make").addEventListener("change", (event) => { if (event.target.id === "encoding") again(event.target.value); else mark(); });
+  find("make").addEventListener("change", (event) => { if (["encoding", "sheet"].includes(event.target.id)) again(event.target); else mark(); });
   for (const choice of find("make").elements.source) choice.addEventListener("change", () => { find("make-problem").textContent = ""; }); // said of another choice
   find("cancel").addEventListener("click", () => { complain(""); drop(); find("choose-file").focus(); });
   find("class-column")?.addEventListener("change", () => { showNames(); suggestLabelled(); });
-  if (before) takeOver(before);
+  if (before) takeOver(before, changed === "sheet");
   showNames();
-  if (!before) suggestLabelled();
+  if (!before || changed === "sheet") suggestLabelled();
   mark();
   find("preview").querySelector("h2").focus();
 }
@@ -126,18 +140,18 @@ function showLists(visible) {
   for (const part of [find("new"), find("projects")]) if (part) part.hidden = !visible;
 }
 
-async function again(encoding) {
+async function again(field) {
   try {
-    await look(encoding, find("make"));
-    find("encoding")?.focus();
+    await look(find("make"), field.id);
+    find(field.id)?.focus();
   } catch (error) { find("make-problem").textContent = error.message; }
 }
 
-// what was typed and chosen holds with other letters too; columns are the same by their place
-function takeOver(before) {
-  for (const field of find("make").querySelectorAll(":is(input, select, textarea)[id]:not(#encoding)")) {
+// what was typed and chosen holds with other letters too; columns are the same by their place, but for another sheet
+function takeOver(before, otherColumns) {
+  for (const field of find("make").querySelectorAll(":is(input, select, textarea)[id]:not(#encoding, #sheet)")) {
     const old = before.querySelector(`#${field.id}`);
-    if (!old) continue;
+    if (!old || (otherColumns && field.options)) continue;
     if (field.type === "file") field.files = old.files;
     else if (["checkbox", "radio"].includes(field.type)) field.checked = old.checked;
     else if (!field.options) field.value = old.value;
@@ -187,6 +201,7 @@ async function make(form) {
     class_column: source.value === "column" ? form.elements.class_column.value : "",
     labelled: source.value === "column" && find("labelled").checked,
     encoding: find("encoding")?.value || "",
+    sheet: find("sheet")?.value || "",
   };
   if (source.value === "typed" && !body.classes.length) {
     find("make-problem").textContent = "Type the classes, or choose “Later, while labelling”.";

@@ -9,16 +9,18 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from bemps.errors import BempsError
+from bemps.project.suggestions.chat_prompt import Prompt, parse_labels, prompt_of
+from bemps.project.suggestions.suggester_names import column_of
+from bemps.project.suggestions.suggestion_accuracy import opinion_of
+from bemps.project.suggestions.suggestion_values import class_named_by, offered_classes, unknown_values, unknown_words
 from bemps.server.http.templating import short
 from bemps.server.model.model_status import ModelStatus
 from bemps.server.queue.answer_writer import AnswerWriter
 from bemps.server.queue.leasing import Lending
 from bemps.server.queue.schedule import Schedule
 from bemps.server.suggestions.chat_client import ChatConnection, ChatError, UnclearReply
-from bemps.server.suggestions.chat_prompt import Prompt, parse_labels
 from bemps.server.suggestions.request_attempts import RequestAttempts
-from bemps.server.suggestions.suggestion_sources import ITEMS_PER_REQUEST, column_of, is_address, key_for
-from bemps.server.suggestions.suggestion_values import class_named_by, unknown_values, unknown_words
+from bemps.server.suggestions.suggestion_sources import ITEMS_PER_REQUEST, key_for
 from bemps.store import Class, Item, Store
 from bemps.store.project_settings import BY_MODEL, ProjectSettings
 
@@ -56,7 +58,6 @@ class Suggester:
         )  # fmt: skip
         self.settings = ProjectSettings()  # until `configure`
         self.names: tuple[str, ...] = ()
-        self.descriptions: dict[str, str] = {}
         self.allowed = ""  # the address that may be asked, as a person said so since this server started
         self.from_command = False
         self.prompt: Prompt | None = None
@@ -90,22 +91,14 @@ class Suggester:
 
     def configure(self, settings: ProjectSettings, classes: Sequence[Class]) -> None:
         """Follow the settings and the classes of the project. What was answered to the same prompt counts again."""
-        self.settings, self.descriptions = settings, offered_classes(classes)
-        self.names = tuple(self.descriptions)
+        self.settings, self.names = settings, tuple(offered_classes(classes))
         self.requests_made = max(self.requests_made, settings.suggest_requests_made)
-        prompt = self._prompt()
+        prompt = prompt_of(settings, classes)
         if prompt != self.prompt:
             self.cache = {} if prompt is None else self.store.suggestions(prompt.version)
             self.prompt = prompt
             self._temperature = True
             self.try_again()
-
-    def _prompt(self) -> Prompt | None:
-        settings = self.settings
-        if not is_address(settings.suggest):
-            return None
-        described = {name: words for name, words in self.descriptions.items() if words}
-        return Prompt(settings.suggest, settings.suggest_model, self.names, settings.guidelines, described)
 
     @property
     def is_on(self) -> bool:
@@ -130,14 +123,9 @@ class Suggester:
 
     def opinion(self, item: Item) -> str | None:
         """Return the class that is suggested for an item, whether it may be shown or not."""
-        column = column_of(self.settings.suggest)
-        if column is not None:
-            return class_named_by(item.columns.get(column), self.names)
-        if self.prompt is not None:
-            return class_named_by(self.cache.get(item.id), self.names)
         if self.settings.suggest == BY_MODEL:
             return self._guess(item.id)
-        return None
+        return opinion_of(item, self.settings, self.names, self.cache)
 
     def _guess(self, item: str) -> str | None:
         offer = self.lending.offer(item)
@@ -273,11 +261,6 @@ class Suggester:
 def _beginning(reply: str) -> str:
     """The beginning of a reply, on one line and without signs that cannot be seen."""
     return short("".join(sign if sign.isprintable() else " " for sign in reply), SHOWN_WORDS)
-
-
-def offered_classes(classes: Iterable[Class]) -> dict[str, str]:
-    """Return the descriptions of the classes that people can choose, by name; empty where a class has none."""
-    return {known.name: known.description for known in classes if not known.is_hidden}
 
 
 async def in_own_thread(work: Callable[[], Result]) -> Result:

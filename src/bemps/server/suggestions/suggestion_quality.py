@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from bemps.errors import InputError
-from bemps.metrics import wilson
 from bemps.project.accuracy import FEWEST_AUDITED
+from bemps.project.suggestions.suggestion_accuracy import suggestion_accuracy
 from bemps.server.engine import Engine
-from bemps.server.suggestions.suggestion_sources import suggester_name
 from bemps.store import Answer
 from bemps.store.events import LABEL, SUGGESTED
-from bemps.store.project_settings import BY_MODEL
 
 
 def check_accepted(item: str, kind: str, engine: Engine) -> None:
@@ -47,30 +45,19 @@ def quality_of(engine: Engine, answers: Mapping[str, Answer]) -> dict[str, Any] 
         suggestion), `needed`, `accuracy` (a share with its interval; None with too few), `accepted` and
         `labels` (that hold, one for each item), `by_all` (accepted suggestions of everybody, as in the labels file).
     """
-    settings = engine.settings
-    if not settings.suggest:
+    audit = engine.model_status.last.get("audit") or {}
+    model = (audit["right"], audit["size"]) if "right" in audit else (0, 0)
+    measured = suggestion_accuracy(engine.store, engine.settings, answers, engine.suggester.opinion, model)
+    if measured is None:
         return None
-    right, size, without = _on_audit(engine, answers)
     return {
-        "name": suggester_name(settings),
-        "right": right,
-        "size": size,
-        "without": without,
+        "name": measured.name,
+        "right": measured.right,
+        "size": measured.size,
+        "without": measured.without,
         "needed": FEWEST_AUDITED,
-        "accuracy": wilson(right, size) if size >= FEWEST_AUDITED else None,
+        "accuracy": measured.accuracy,
         "accepted": sum(answer.method == SUGGESTED for answer in answers.values()),
         "by_all": sum(answer.method == SUGGESTED for answer in engine.store.answers()),
         "labels": sum(answer.label is not None for answer in answers.values()),
     }
-
-
-def _on_audit(engine: Engine, answers: Mapping[str, Answer]) -> tuple[int, int, int]:
-    truth = {name: answers[name].label for name in engine.schedule.audit if name in answers}
-    truth = {name: label for name, label in truth.items() if label is not None}
-    if engine.settings.suggest == BY_MODEL:
-        audit = engine.model_status.last.get("audit") or {}
-        return audit.get("right", 0), audit.get("size", 0) if "right" in audit else 0, 0
-    opinions = {item.id: engine.suggester.opinion(item) for item in engine.store.items(truth)}
-    suggested = {name: opinion for name, opinion in opinions.items() if opinion is not None}
-    right = sum(truth[name] == opinion for name, opinion in suggested.items())
-    return right, len(suggested), len(truth) - len(suggested)

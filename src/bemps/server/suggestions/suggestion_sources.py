@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from bemps.errors import InputError, parameter, unknown_name
+from bemps.project.suggestions.chat_prompt import LONGEST_TEXT
+from bemps.project.suggestions.suggester_names import is_address
 from bemps.server.http.access import is_loopback
-from bemps.store.project_settings import ADDRESSES, BY_COLUMN, BY_MODEL, ProjectSettings
+from bemps.store.project_settings import ADDRESSES, BY_COLUMN, BY_MODEL
 
 OFF = "off"
-LONGEST_TEXT = 2_000  # characters of an item that are sent
 ITEMS_PER_REQUEST = 10
 KEY, OPENAI_KEY = "BEMPS_SUGGEST_KEY", "OPENAI_API_KEY"  # in the environment
 OPENAI = "api.openai.com"
@@ -88,24 +89,6 @@ def check_suggester(suggest: str, model: str, kind: str) -> None:
     if not model.strip():
         fix = f"Give the name of the model there, for example {parameter('suggest_model', 'llama3') or 'llama3'}."
         raise InputError("suggestions", expected="the name of a model", got="none", fix=fix)
-
-
-def is_address(suggest: str) -> bool:
-    """Return whether suggestions come from an address."""
-    return suggest.startswith(ADDRESSES)
-
-
-def column_of(suggest: str) -> str | None:
-    """Return the column that suggestions come from; None if they come from elsewhere."""
-    return suggest.removeprefix(BY_COLUMN) if suggest.startswith(BY_COLUMN) else None
-
-
-def suggester_name(settings: ProjectSettings) -> str:
-    """Return the name of what suggests, as of an annotator; empty if nothing does."""
-    if is_address(settings.suggest):
-        return f"{settings.suggest_model} at {urlsplit(settings.suggest).netloc}"
-    column = column_of(settings.suggest)
-    return f"column {column}" if column is not None else "the model" if settings.suggest else ""
 
 
 def sending_words(address: str) -> str:

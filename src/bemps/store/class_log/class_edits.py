@@ -1,6 +1,6 @@
 """Edits of classes, as events. The number of a class never changes: a new name also counts for old labels."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -88,10 +88,11 @@ class ClassEdits:
             edit.refuse_taken(name)
             edit.refuse_key(new.key)
             edit.transaction.add_event(annotator, ADD_CLASS, class_id=edit.table.count, label=name, note=new.key)
-            return edit.change(name, description=new.description or None, colour=new.colour)
+            edit.change(name, description=new.description or None, colour=new.colour)
+            return edit.add_examples(name, map(_text_example, new.examples))
 
     def take_over(self, entries: Sequence[NewClass], annotator: str) -> None:
-        """Bring keys, descriptions and colours of a class file to the classes. What the file leaves empty stays."""
+        """Bring what a class file says of classes to them. What it leaves empty, and other examples, stay."""
         keyed = [entry for entry in entries if entry.key is not None]
         with self._editing(annotator) as edit:
             for entry in keyed:  # first none of them, so that two classes can change keys
@@ -101,6 +102,7 @@ class ClassEdits:
                 if entry.key is not None:
                     edit.set_key(entry.name, entry.key)
                 edit.change(entry.name, description=entry.description or None, colour=entry.colour)
+                edit.add_examples(entry.name, map(_text_example, entry.examples))
 
     def rename(self, old: str, new: str, annotator: str) -> Class:
         """Rename a class, also for the labels so far and in the words to highlight. A name in use is refused.
@@ -198,14 +200,7 @@ class ClassEdits:
         """
         example = Example(None if item is None else self._original_of(item), text)
         with self._editing(annotator) as edit:
-            known, example = edit.find(name), _checked(example)
-            if example in known.examples:
-                return known
-            if len(known.examples) >= MOST_EXAMPLES:
-                got = f"{len(known.examples) + 1}"
-                raise InputError("examples", expected=f"at most {MOST_EXAMPLES}", got=got, fix="Remove one first.")
-            edit.record(ADD_EXAMPLE, known, item=example.item, note=example.text)
-            return edit.find(name)
+            return edit.add_examples(name, [_checked(example)])
 
     def remove_example(self, name: str, annotator: str, *, item: str | None = None, text: str | None = None) -> Class:
         """Remove an example from a class. The log keeps it.
@@ -333,6 +328,18 @@ class _Edit:
             self.record(MOVE_CLASS, known, target=row)
         return self.find(name)
 
+    def add_examples(self, name: str, examples: Iterable[Example]) -> Class:
+        """Add those that the class does not have yet."""
+        for example in examples:
+            known = self.find(name)
+            if example in known.examples:
+                continue
+            if len(known.examples) >= MOST_EXAMPLES:
+                what, got = f"examples of {known.name!r}", f"{len(known.examples) + 1}"
+                raise InputError(what, expected=f"at most {MOST_EXAMPLES}", got=got, fix="Remove one first.")
+            self.record(ADD_EXAMPLE, known, item=example.item, note=example.text)
+        return self.find(name)
+
     def rename_in_keywords(self, old: str, new: str) -> None:
         lines = read_settings(self.transaction.connection, [KEYWORDS]).keywords
         renamed = [with_renamed_class(line, old, new) for line in lines]
@@ -368,9 +375,11 @@ def _checked(example: Example) -> Example:
     """An example that is either an item or a text that is not empty."""
     if (example.item is None) == (example.text is None):
         raise InputError("example", expected="an item or a text", got="both or none", fix="Give one of them.")
-    if example.text is None:
-        return example
-    text = _description(example.text)
+    return example if example.text is None else _text_example(example.text)
+
+
+def _text_example(value: str) -> Example:
+    text = _description(value)
     if not text:
         raise InputError("example", expected="a text", got="none", fix="Type one.")
     return Example(text=text)

@@ -1,13 +1,18 @@
 """The values of a column that suggests labels: which class one names, how many are classes, what the others are."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from bemps._utils.class_names import known_name
-from bemps.server.suggestions.suggestion_sources import column_of
-from bemps.store import Store
+from bemps.project.suggestions.suggester_names import column_of
+from bemps.store import Class, Store
 
 SHOWN_VALUES = 5
+
+
+def offered_classes(classes: Iterable[Class]) -> dict[str, str]:
+    """Return the descriptions of the classes that people can choose, by name; empty where a class has none."""
+    return {known.name: known.description for known in classes if not known.is_hidden}
 
 
 def class_named_by(value: object, names: Collection[str]) -> str | None:
@@ -23,7 +28,7 @@ def unknown_values(store: Store, suggest: str) -> tuple[Counter[str], int]:
 
     It goes through all items.
     """
-    column, names = column_of(suggest), tuple(known.name for known in store.classes() if not known.is_hidden)
+    column, names = column_of(suggest), tuple(offered_classes(store.classes()))
     unknown: Counter[str] = Counter()
     usable = 0
     for item in store.items() if column is not None else ():

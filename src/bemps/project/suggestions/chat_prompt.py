@@ -4,14 +4,18 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bemps._utils.class_names import clash_key, known_name
-from bemps.server.suggestions.suggestion_sources import LONGEST_TEXT
+from bemps.project.suggestions.suggester_names import is_address
+from bemps.project.suggestions.suggestion_values import offered_classes
+from bemps.store import Class
+from bemps.store.project_settings import ProjectSettings
 
 VERSION = 1  # of the words below: another version asks again
+LONGEST_TEXT = 2_000  # characters of an item that are sent
 LONGEST_GUIDELINES = 8_000
 INSTRUCTIONS = """\
 You label texts. Choose exactly one class for each text.
@@ -91,6 +95,15 @@ class Prompt:
         if self.guidelines.strip():
             parts.append(f"Guidelines of the project:\n{_cut(self.guidelines, LONGEST_GUIDELINES)}")
         return "\n\n".join(parts)
+
+
+def prompt_of(settings: ProjectSettings, classes: Iterable[Class]) -> Prompt | None:
+    """Return what the address of the settings is asked; None if suggestions come from elsewhere."""
+    if not is_address(settings.suggest):
+        return None
+    offered = offered_classes(classes)
+    described = {name: words for name, words in offered.items() if words}
+    return Prompt(settings.suggest, settings.suggest_model, tuple(offered), settings.guidelines, described)
 
 
 def _cut(text: str, length: int) -> str:
