@@ -62,6 +62,13 @@ def test_shares_that_others_saved_meanwhile_stay(shared_out, browser):
         ann.sees("#assign-saved", "Saved.")
         assert shared_out.store.read_settings().assigned_to == {"bug": ["ben"], "feature": ["ann"], "question": ["ann"]}
         assert ann.page.input_value("#assign-0") == "ben"
+        ben.post("assignment", people={"bug": "cem"}).raise_for_status()
+        ann.page.fill("#assign-0", "ann")
+        ann.page.press("#assign-0", "Enter")
+        ann.sees("#panel .problem", "Bug: expected the value that you saw; got 'cem', which was saved meanwhile")
+        ann.page.press("#assign-0", "Enter")
+        ann.sees("#assign-saved", "Saved.")
+        assert shared_out.store.read_settings().assigned_to["bug"] == ["ann"]
         ben.post("assignment", column="").raise_for_status()
         ann.page.click("[data-act=assign-by] button")  # nothing was chosen: nothing is said
         ann.page.wait_for_selector("#assign-0", state="detached")
@@ -178,6 +185,26 @@ def test_what_is_saved_after_its_panel_was_left_is_no_draft(server, browser, pan
         assert ann.page.input_value(field) == "A long text"
         assert ann.page.locator("#drafts").count() == 0
         assert ann.errors == []
+
+
+@pytest.mark.parametrize("returns", ["before the reply", "after it"])
+def test_a_class_that_is_added_after_its_panel_was_left_is_no_draft(server, browser, returns):
+    with Visitor(browser, server.base, "ann") as ann:
+        ann.panel("classes")
+        ann.page.fill("#new-class", "Billing")
+        go_on = hold(ann, "class")
+        ann.page.press("#new-class", "Enter")
+        ann.panel("progress")
+        if returns == "before the reply":
+            ann.panel("classes")
+            ann.page.wait_for_selector("#new-class")
+        go_on()
+        ann.sees("#classes .class", "Billing")
+        if returns == "after it":
+            ann.panel("classes")
+        ann.page.wait_for_selector("#name-3")
+        assert ann.page.input_value("#new-class") == ""
+        assert ann.page.locator("#drafts").count() == 0
 
 
 def test_a_draft_of_a_class_stays_with_its_class(server, browser):

@@ -60,6 +60,15 @@ def test_a_control_keeps_the_focus_while_a_list_waits_for_the_model(suggested, b
         ann.sees("#panel [data-refresh]", "The model gets ready.")
         ann.page.locator("#panel [data-name=errors]").focus()
         refreshed(ann, "review")
+        held = []
+
+        def keep(route):
+            held.append(route)
+
+        ann.page.route("**/panel/review*", keep)
+        ann.page.wait_for_timeout(4_000)  # none is sent while one is on its way
+        assert len(held) == 1
+        ann.page.unroute("**/panel/review*")
         ann.press("Enter")
         ann.sees("#panel h2", "Where it errs")
         assert ann.item()[0] == item
@@ -115,6 +124,23 @@ def test_enter_after_a_control_vanished_answers_nothing(suggested, browser, chan
         ann.press("Enter")  # now it is for the item
         ann.saved("saved")
         assert set(suggested.store.current()) == {item}
+
+
+def test_enter_after_another_key_is_for_the_item(suggested, browser):
+    with Visitor(browser, suggested.base, "ann") as ann, suggested.person("bob") as bob:
+        ann.sees("#suggestion", "Suggested: ")
+        ann.page.locator('.class[data-label="feature"]').focus()
+        bob.post("class/rename", old="feature", new="wish").raise_for_status()
+        ann.sees("#classes .class", "wish")
+        assert eventually(lambda: ann.page.evaluate("document.activeElement === document.body"), 10)
+        first, _ = ann.label("1")
+        ann.sees("#suggestion", "Suggested: ")
+        ann.page.wait_for_selector("#suggestion:not([data-late])")
+        second, _ = ann.item()
+        ann.press("Enter")
+        ann.page.wait_for_function("id => content.dataset.item !== id", arg=second)
+        ann.saved("saved")
+        assert set(suggested.store.current()) == {first, second}
 
 
 def test_enter_accepts_at_once_after_a_panel_was_closed_at_the_keys(suggested, browser):

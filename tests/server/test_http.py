@@ -2,10 +2,13 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import sys
+import threading
 import time
+import traceback
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,6 +19,7 @@ from serving import CLASSES, Here, Server, eventually, write_tickets
 
 from bemps.server.http.http_server import _Server
 from bemps.store import open_store
+from bemps.store.sql.database import Database
 
 
 def stored(server, name="tickets.bemps"):
@@ -59,7 +63,7 @@ def test_undo_says_what_it_took_back_and_what_holds_now(server):
         undone = ann.step("undo")
         assert (undone["was"], undone["answer"]["label"]) == ({"kind": "label", "label": "wish"}, "bug")
         for person, label in ((bob, "wish"), (ann, "bug")):
-            shown = {"item": item["id"], "label": label, "instead_of": "wish"}
+            shown = {"item": item["id"], "label": label, "instead_of": decision_number(server, item["id"])}
             person.post("adjudicate", **shown, request=uuid.uuid4().hex).raise_for_status()
         undone = ann.step("undo")
         assert undone["was"] == {"kind": "adjudicate", "label": "bug"}
@@ -195,9 +199,17 @@ def test_a_decision_that_was_made_meanwhile_is_not_replaced_unseen(folder):
         assert refused.status_code == 422
         assert "'bug', which ann has decided meanwhile" in refused.json()["error"]
         assert stored(server)[item][0] == "bug"
-        seen = {"item": item, "label": "feature", "instead_of": "bug"}
+        seen = {"item": item, "label": "feature", "instead_of": decision_number(server, item)}
+        ann.post("class/rename", old="bug", new="defect").raise_for_status()  # it is the same decision
+        old_name = {"item": item, "label": "bug", "class_id": 0, "request": uuid.uuid4().hex}
+        assert ann.post("adjudicate", **old_name).status_code == 200  # once more the same
+        seen["instead_of"] = decision_number(server, item)
         assert ben.post("adjudicate", **seen, request=uuid.uuid4().hex).status_code == 200
         assert stored(server)[item][0] == "feature"
+
+
+def decision_number(server, item):
+    return next((answer.seq for answer in server.store.answers_of(item) if answer.kind == "adjudicate"), None)
 
 
 def test_a_decision_is_shown_as_one_and_any_class_can_be_decided(folder):
@@ -207,7 +219,7 @@ def test_a_decision_is_shown_as_one_and_any_class_can_be_decided(folder):
         assert ann.post("adjudicate", item=item, label="question", request=uuid.uuid4().hex).status_code == 200
         decided = " ".join(ben.panel("team").partition("1 decided")[2].split())
         assert 'question</b>, decided by <span dir="auto">ann</span>' in decided
-        assert f'data-act="decide" data-item="{item}" data-instead="question"' in decided
+        assert f'data-act="decide" data-item="{item}" data-instead="{decision_number(server, item)}"' in decided
         assert ', decided by <span dir="auto">ann</span>' in ben.panel("labelled")
         told = ben.http.get("api/item", params={"id": item}).json()
         assert [told[which]["label"] for which in ("answer", "decision")] == ["feature", "question"]
@@ -363,3 +375,41 @@ def test_a_name_of_an_earlier_day_is_asked_about_too(server):
         assert question.startswith("Ann has answered 1 item here. Is that you?")
         assert "eve has items in hand here." in other.post("api/name", json={"name": "eve"}).json()["question"]
         assert "question" not in other.post("api/name", json={"name": "Anna"}).json()
+
+
+def test_no_panel_reads_the_project_on_the_event_loop(server, monkeypatch):
+    """Who labels would wait for it."""
+    on_loop, reading = [], Database.reading
+
+    def noted(database):
+        if threading.current_thread() is server.thread:
+            on_loop.append(traceback.format_stack(limit=8))
+        return reading(database)
+
+    monkeypatch.setattr(Database, "reading", noted)
+    with server.person() as ann:
+        (item,) = ann.next()
+        ann.answer(item["id"], "bug").raise_for_status()
+        panels = re.findall(r'data-panel="([a-z]+)"', ann.http.get("").text)
+        assert len(panels) > 8
+        for name in {*panels, "end", "errors", "list", "suggestions"}:
+            ann.panel(name, item=item["id"])
+    assert on_loop == []
+
+
+def test_a_guess_that_nobody_asked_for_is_not_looked_for(server, monkeypatch):
+    looked = []
+
+    async def look(item):
+        looked.append(item)
+        return {}
+
+    monkeypatch.setattr(server.engine.answers, "look", look)
+    server.engine.model_status.ready = True
+    with server.person() as ann:
+        name = next(item["id"] for item in ann.next(20) if item["id"] not in server.store.audit())
+        server.engine.model_status.about[name] = {"near": [], "others": []}
+        ann.panel("why", item=name)
+        assert looked == []
+        ann.panel("why", item=name, guess=name)
+        assert looked == [name]

@@ -85,6 +85,22 @@ def test_items_are_the_last_ones_only_where_nothing_else_is_free(lending):
     assert late == his
 
 
+def test_what_people_at_another_server_have_in_hand_is_said(lending):
+    async def beside(lending):
+        free, *theirs = lending.schedule.ids
+        lending.store.lease("bob at another server", theirs, len(theirs), 900.0)
+        handed = [offer.item.id for offer in await lending.hand_out("ann", [], 20)]
+        lending.schedule.answered = {free: {"ann": "label"}}
+        lending.queues["ann"].drop([free])
+        more = await lending.hand_out("ann", [], 20)
+        return handed == [free], more, lending.held_by_others("ann"), len(theirs)
+
+    is_handed, more, held, theirs = lending(beside)
+    assert is_handed
+    assert more == []
+    assert held == theirs
+
+
 def test_a_browser_gives_back_what_it_does_not_show_and_leaves_the_others_a_share(lending):
     async def several(lending):
         handed = [offer.item.id for offer in await lending.hand_out("ann", [], 20)]

@@ -31,6 +31,7 @@ from bemps.server.model.messages import (
 from bemps.server.model.model_process import Background
 from bemps.server.model.model_status import ModelStatus
 from bemps.server.model.model_worker import _learnt, _looked
+from bemps.server.review import model_answers
 
 RANKING = Ranking(True, 3, 9, "margin", [{"item": "i1", "near": []}], 0.5, broken=["a.png"], history={"rounds": []})
 FOREIGN = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}
@@ -248,6 +249,81 @@ def test_who_waits_for_a_look_hears_at_once_that_the_process_ended(monkeypatch):
     told, taken = asyncio.run(watch())
     assert told == {}
     assert taken < 8
+
+
+def sleeping(monkeypatch):
+    """Models' processes that do nothing."""
+    original = asyncio.create_subprocess_exec
+
+    async def instead(*command, **options):
+        return await original(sys.executable, "-c", "import time; time.sleep(60)", **options)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", instead)
+
+
+def test_who_restarts_the_model_can_be_cancelled(monkeypatch):
+    sleeping(monkeypatch)
+
+    async def watch():
+        background = Background("nowhere", lambda message: None)
+        background.start()
+        while background._process is None:
+            await asyncio.sleep(0.01)
+        restart = asyncio.create_task(background.restart())
+        await asyncio.sleep(0)  # it waits for the end of the process
+        restart.cancel()
+        await asyncio.wait([restart])
+        await background.stop()
+        return restart.cancelled()
+
+    assert asyncio.run(watch())
+
+
+def test_the_pause_of_a_model_ends_with_its_process(monkeypatch):
+    sleeping(monkeypatch)
+    monkeypatch.setattr(backgrounds, "AGAIN", 0.3)
+
+    async def watch():
+        background = Background("nowhere", lambda message: None)
+        background.start()
+        while background._process is None:
+            await asyncio.sleep(0.01)
+        background._take(encode(NotLearnt("the database is away")).encode())
+        first = background.pid
+        await background.restart()
+        while background.pid in (None, first) or not background.learn(1):
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.5)
+        busy = background.busy
+        await background.stop()
+        return busy
+
+    assert asyncio.run(watch())
+
+
+def test_who_asks_again_about_an_item_waits_for_the_same_answer(monkeypatch):
+    monkeypatch.setattr(model_answers, "ITEM_PATIENCE", 0.05)
+
+    async def watch():
+        sent, end = [], asyncio.Event()
+        background = Background("nowhere", lambda message: None)
+
+        async def look(item, patience):
+            sent.append(item)
+            await asyncio.wait([asyncio.create_task(end.wait())], timeout=patience)
+            return {"guess": [["bug", 1.0]]} if end.is_set() else None
+
+        background.look = look
+        status = ModelStatus()
+        status.alive = True
+        answers = model_answers.ModelAnswers(background, status)
+        early = [await answers.look("i1") for _ in range(3)]
+        end.set()
+        late = await answers.look("i1")
+        await answers.stop()
+        return sent, early, late
+
+    assert asyncio.run(watch()) == (["i1"], [{}, {}, {}], {"guess": [["bug", 1.0]]})
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,69 @@ def test_every_refused_answer_is_named_by_the_text_of_its_item(few, browser):
         assert ann.page.locator("#banner").is_hidden()
 
 
+@pytest.mark.parametrize("field", ["#new-class", "#note"])
+def test_a_refused_answer_leaves_alone_who_types(few, browser, field):
+    with Visitor(browser, few.base, "ann") as ann:
+        go_on = hold(ann)
+        item, _ = ann.label("1")
+        if field == "#note":
+            ann.press("n")
+        else:
+            ann.panel("classes")
+        ann.page.wait_for_selector(f"{field}:focus")
+        ann.page.keyboard.type("half ")
+        present, _ = ann.item()
+        replace(few)
+        with ann.page.expect_response("**/api/item?*"):
+            go_on()
+        ann.sees("#banner", "Not saved: bug")
+        ann.page.wait_for_timeout(200)
+        ann.page.keyboard.type("222")
+        assert ann.page.input_value(field) == "half 222"
+        assert ann.item()[0] == present
+        assert labels(few) == {}
+        ann.page.click("#note-cancel" if field == "#note" else "#panel-close")
+        ann.page.locator("#content").focus()
+        ann.label("2")
+        assert ann.item()[0] == item  # it comes next
+
+
+def test_a_refused_item_that_cannot_be_looked_up_is_asked_all_the_same(few, browser):
+    with Visitor(browser, few.base, "ann") as ann:
+        ann.page.route("**/api/item?*", lambda route: route.abort())
+        refuse(ann, few, "answer")
+        ann.label("1")
+        ann.sees("#banner", "Not saved: bug")
+        ann.page.wait_for_selector('.class[data-label="defect"]')
+        for _ in range(8):
+            ann.label("7")
+        ann.sees("#content", "Everything is answered")
+        assert set(labels(few).values()) == {"defect"}
+        assert len(labels(few)) == 8
+
+
+def test_many_refused_answers_leave_room_for_the_item(folder, browser):
+    with Here(folder, audit=0.0) as server, Visitor(browser, server.base, "ann") as ann:
+        ann.page.wait_for_function(
+            "performance.getEntriesByType('resource').some((one) => one.name.endsWith('api/next'))"
+        )
+        ann.page.wait_for_timeout(300)
+        ann.context.set_offline(True)
+        said = [ann.label("1") for _ in range(21)]
+        replace(server)
+        asked = []
+        ann.page.on("request", lambda request: asked.append(request.url.partition("/api/")[2].partition("?")[0]))
+        ann.context.set_offline(False)
+        ann.sees("#banner", "and 1 more. ")
+        ann.page.wait_for_selector(f'#content[data-item="{said[-1][0]}"]')
+        assert asked.count("answer") >= 21
+        assert asked.count("state") < 15  # one, and the usual looks
+        assert ann.page.locator("#banner").bounding_box()["height"] <= 0.31 * 800
+        assert ann.page.locator("#banner-close").is_visible()
+        ann.page.wait_for_timeout(500)
+        assert asked.count("item") <= 20
+
+
 def test_what_is_said_of_a_refused_answer_is_closed_by_a_tap(few, browser):
     with Visitor(browser, few.base, "ann", viewport=PHONE, has_touch=True) as ann:
         refuse(ann, few, "answer")

@@ -490,3 +490,24 @@ def test_a_project_in_postgresql(tmp_path, postgres):
         written = result_of(WriteResult(where, str(tmp_path), name, what, format), lambda message: None)
         assert written == Written(name)
     assert len(rows_of(tmp_path / "all.csv")) == 60
+
+
+def test_the_end_of_the_server_starts_no_job_that_waits(monkeypatch, own_temporary_folder):
+    original, begun = asyncio.create_subprocess_exec, []
+
+    async def instead(*command, **options):
+        begun.append(command)
+        return await original(sys.executable, "-c", "import time; time.sleep(60)", **options)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", instead)
+
+    async def watch():
+        jobs = result_jobs.ResultJobs("nowhere", lambda: 0)
+        for format in ("csv", "jsonl", "xlsx", "huggingface"):
+            jobs.start(ResultWish("labels", format), "tickets")
+        while len(begun) < result_jobs.MOST_RUNNING:
+            await asyncio.sleep(0.01)
+        await jobs.stop()
+        return len(begun)
+
+    assert asyncio.run(watch()) == result_jobs.MOST_RUNNING

@@ -73,12 +73,18 @@ def test_a_setting_that_somebody_else_changed_meanwhile_is_not_replaced_unseen(s
         first = {"title": server.store.read_settings().title}
         ann.panel("settings")
         ann.page.fill("#setting-title", "Mine")
-        ann.page.fill("#setting-audit_share", "30")
-        ben.post("settings", values={"title": "Theirs"}, seen=first).raise_for_status()
+        ann.page.fill("#setting-audit_share", "many")
+        ben.post("settings", values={"title": "Theirs", "audit_share": "40"}, seen=first).raise_for_status()
         ann.page.click("#panel button.primary")
-        ann.sees("#panel .problem", "'Theirs'")
+        ann.sees("#panel .problem", "a number from 0 to 100")  # which says nothing of the title
+        ann.page.fill("#setting-audit_share", "30")
+        ann.page.click("#panel button.primary")
+        ann.sees("#panel .problem", "got 'Theirs' and '40', which were saved meanwhile")
         assert ann.page.input_value("#setting-title") == "Mine"
-        assert (server.store.read_settings().title, server.store.read_settings().audit_share) == ("Theirs", 0.1)
+        assert (server.store.read_settings().title, server.store.read_settings().audit_share) == ("Theirs", 0.4)
+        ben.post("settings", values={"audit_share": "50"}).raise_for_status()
+        ann.page.click("#panel button.primary")
+        ann.sees("#panel .problem", "Items drawn at random, in percent: expected the value that you saw; got '50'")
         again = ben.post("settings", values={"title": "Theirs"}, seen=first)  # the same reply, lost and sent again
         assert again.status_code == 200
         ann.page.click("#panel button.primary")

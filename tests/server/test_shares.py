@@ -140,6 +140,27 @@ def test_what_cannot_be_assigned_is_refused_before_anything_is_made(folder):
         assert not (folder / "x.bemps").exists()
 
 
+def test_shares_that_another_server_saved_just_before_stay(folder, monkeypatch):
+    with Here(folder, audit=0.0, assign_by="region") as server, server.person("ann") as ann:
+        run = server.engine.writer.run
+
+        async def run_after_others(write):
+            server.store.set("assigned_to", {"south": ["cem"]})
+            return await run(write)
+
+        monkeypatch.setattr(server.engine.writer, "run", run_after_others)
+        ann.post("assignment", people={"north": "ann"}, seen={"people": {"north": "north"}}).raise_for_status()
+        monkeypatch.undo()
+        assert server.store.read_settings().assigned_to == {"north": ["ann"], "south": ["cem"]}
+        refused = ann.post("assignment", people={"south": "ann"}, seen={"people": {"south": "south"}})
+        assert refused.status_code == 422
+        assert refused.json()["present"] == {"people of south": "cem"}
+        refused = ann.post("assignment", column="", seen={"column": "body"})
+        assert refused.json()["present"] == {"column": "region"}
+        ann.post("assignment", people={"south": "ann"}, seen={"people": {"south": "cem"}}).raise_for_status()
+        assert server.store.read_settings().assigned_to == {"north": ["ann"], "south": ["ann"]}
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_shares_are_set_under_team(folder, browser, width):
     with (

@@ -68,7 +68,6 @@ class Engine:
         self.class_view = class_view(store)
         self.classes_version = self.seen
         self.settings_version = 0
-        self.settings_lock = asyncio.Lock()  # for changes that depend on what is there
         self._following = asyncio.Lock()
         self._unapplied: set[str] = set()  # settings that were read and are not acted on yet
         self._configuring = asyncio.Lock()
@@ -215,7 +214,7 @@ class Engine:
         self.learn()
         return step
 
-    async def adjudicate(self, answer: NewAnswer, instead_of: str | None = None) -> Event:
+    async def adjudicate(self, answer: NewAnswer, instead_of: int | None = None) -> Event:
         """Record the label that settles a disagreement, and let the model learn it."""
         event = await self.writer.run(lambda: decide(self.store, answer, instead_of))
         await self._note([event])
@@ -244,20 +243,22 @@ class Engine:
 
     # -- settings ----------------------------------------------------------------------------------------------------
 
-    async def change_settings(self, changes: Mapping[str, Any], annotator: str) -> None:
+    async def change_settings(self, change: Callable[[ProjectSettings], Mapping[str, Any]], annotator: str) -> None:
         """Write settings, draw the audit items that they ask for, and act on them from now on.
 
         Parameters
         ----------
-        changes : mapping of str to value
-            The new values, as `ProjectSettings.to_json` writes them.
+        change : callable
+            From the settings that are stored to the new values, as `ProjectSettings.to_json` writes them. It refuses
+            the change by an exception.
         annotator : str
             Who changes them.
         """
 
         def write() -> None:  # the one thread that writes: nothing that was written meanwhile is put back
-            settings = ProjectSettings.from_json(self.store.settings | dict(changes))
-            update_project(self.store, settings, None, annotator=annotator)
+            if changes := change(self.store.read_settings()):
+                settings = ProjectSettings.from_json(self.store.settings | dict(changes))
+                update_project(self.store, settings, None, annotator=annotator)
 
         await self.writer.run(write)
         await self._follow_settings()

@@ -1,11 +1,14 @@
 """Answers that say no: JSON for the page's own requests, a plain page for people."""
 
+from collections.abc import Mapping
+
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Scope
 
 from bemps.errors import BempsError, InputError
+from bemps.server.http.saved_meanwhile import SavedMeanwhile
 from bemps.server.http.templating import render
 from bemps.store.sql.database_errors import NotRead, NotSaved
 
@@ -21,7 +24,7 @@ class ProjectGone(InputError):
     """The error for a project that was deleted or moved."""
 
 
-def refusal(scope: Scope, status: int, what: str, fix: str) -> Response:
+def refusal(scope: Scope, status: int, what: str, fix: str, present: Mapping[str, str] | None = None) -> Response:
     """Return an error as JSON or as a page, whichever the client reads.
 
     Parameters
@@ -34,6 +37,8 @@ def refusal(scope: Scope, status: int, what: str, fix: str) -> Response:
         What went wrong.
     fix : str
         What the user can do about it.
+    present : mapping of str to str, optional
+        What the values that a form did not know are now, as in `SavedMeanwhile`.
 
     Returns
     -------
@@ -41,7 +46,8 @@ def refusal(scope: Scope, status: int, what: str, fix: str) -> Response:
         The response.
     """
     if wants_json(scope):
-        return JSONResponse({"error": what, "fix": fix}, status_code=status)
+        about = {} if present is None else {"present": dict(present)}
+        return JSONResponse({"error": what, "fix": fix} | about, status_code=status)
     root = scope.get("bemps.root", "")
     return HTMLResponse(render("refusal.html", what=what, fix=fix, status=status, root=root), status_code=status)
 
@@ -59,7 +65,8 @@ def refused(scope: Scope, error: BempsError) -> Response:
         return refusal(scope, GONE, "This project was deleted or moved.", fix)
     if isinstance(error, InputError):
         what = f"{error.what}: expected {error.expected}; got {error.got}."
-        return refusal(scope, STATUS_CODES.get(error.what, 422), what[0].upper() + what[1:], error.fix)
+        present = error.present if isinstance(error, SavedMeanwhile) else None
+        return refusal(scope, STATUS_CODES.get(error.what, 422), what[0].upper() + what[1:], error.fix, present)
     return refusal(scope, 422, str(error), "")
 
 

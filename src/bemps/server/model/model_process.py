@@ -45,6 +45,7 @@ class Background:
         self._process: asyncio.subprocess.Process | None = None
         self._life: asyncio.Task[None] | None = None
         self._last_words = b""
+        self._rest: asyncio.TimerHandle | None = None
         self._looks: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._calls = 0
         self.failures = 0
@@ -109,9 +110,9 @@ class Background:
     async def stop(self) -> None:
         """End the task and wait until it has ended."""
         if self._life is not None:
-            self._life.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._life
+            if not self._life.cancelling():  # once: a second time would end it before its process has ended
+                self._life.cancel()
+            await asyncio.wait([self._life])  # its cancellation ends there, that of the caller does not
 
     async def restart(self) -> None:
         """End the process of the model and start another one, which reads the settings anew."""
@@ -164,6 +165,8 @@ class Background:
             await errors
         finally:
             errors.cancel()
+            if self._rest is not None:  # the next process may be at work by then
+                self._rest.cancel()
             await _end(process)
             for answer in self._looks.values():
                 if not answer.done():
@@ -190,7 +193,7 @@ class Background:
         if isinstance(message, Ranking):
             self.busy, self.failures = False, 0
         elif isinstance(message, NotLearnt):  # it may be asked again, though not at once
-            asyncio.get_running_loop().call_later(AGAIN, self._rested)
+            self._rest = asyncio.get_running_loop().call_later(AGAIN, self._rested)
         self._heard(message)
 
     def _answer(self, message: Looked) -> None:

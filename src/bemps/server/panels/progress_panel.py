@@ -25,7 +25,7 @@ ROUNDS = "the advice to stop comes only after three rounds of 20 labels that say
 
 
 def progress_of(
-    engine: Engine, annotator: str, answers: dict[str, Answer], unlabelled: Mapping[str, int]
+    engine: Engine, annotator: str, answers: dict[str, Answer], unlabelled: Mapping[str, int], copies: int
 ) -> dict[str, Any]:
     """Return everything that the progress panel shows.
 
@@ -39,6 +39,8 @@ def progress_of(
         The present answers by item.
     unlabelled : mapping of str to int
         The number of items without a label, by the reason.
+    copies : int
+        The number of items that are copies of others.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def progress_of(
     return counts_of(engine, answers) | {
         "measuring": sum(answers[name].label is not None for name in engine.schedule.audit if name in answers),
         "empty_rows": sum(map(len, (engine.settings.empty_rows or {}).values())),
-        "copies": len(engine.store.copies()),
+        "copies": copies,
         "is_folder": any(Path(source).is_dir() for source in engine.settings.sources[-1:]),
         "left_aside": sum(_is_left_aside(engine, answer) for answer in answers.values()),
         "speed": engine.queue_of(annotator).pace,

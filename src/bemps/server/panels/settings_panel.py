@@ -3,11 +3,12 @@
 A new setting is a field of `ProjectSettings` and a row of `FIELDS`. The template shows every row.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from bemps.errors import InputError
+from bemps.server.http.saved_meanwhile import FormValue
 from bemps.store.project_settings import FEWEST_ANSWERS, MOST_ANSWERS, ProjectSettings, check_setting
 
 LONGEST_TITLE = 200
@@ -244,10 +245,10 @@ def changed_settings(values: Mapping[str, str], settings: ProjectSettings) -> di
     return changes
 
 
-def refuse_unseen(changes: Mapping[str, Any], seen: Mapping[str, str], settings: ProjectSettings) -> None:
-    """Refuse a change of a setting that is another one now than in the form, where the form says what it had."""
+def values_to_change(
+    changes: Mapping[str, Any], seen: Mapping[str, str], settings: ProjectSettings
+) -> Iterator[FormValue]:
+    """Return the settings that are changed, as they are now and as the form showed them."""
     for row in FIELDS:
-        present = row.show(getattr(settings, row.name))
-        if row.name in changes and present != seen.get(row.name, present):
-            got = f"{present[:100]!r}, which was saved meanwhile"
-            raise InputError(row.label, expected="the value that you saw", got=got, fix="Save again to replace it.")
+        if row.name in changes:
+            yield FormValue(row.name, row.label, row.show(getattr(settings, row.name)), seen.get(row.name))

@@ -58,6 +58,8 @@ class AnnotatorQueue:
         The times of the last answers.
     leasing : set of str
         The items that are being leased at this moment.
+    elsewhere : set of str
+        The items that could not be leased the last time: people at another server on the project have them.
     leased_at : float
         The time when the leases of the browser were renewed last.
     seen_at : float
@@ -71,6 +73,7 @@ class AnnotatorQueue:
     in_browser: dict[str, Offer] = field(default_factory=dict)
     times: deque[float] = field(default_factory=lambda: deque(maxlen=30))
     leasing: set[str] = field(default_factory=set)
+    elsewhere: set[str] = field(default_factory=set)
     leased_at: float = 0.0
     seen_at: float = field(default_factory=time.monotonic)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)

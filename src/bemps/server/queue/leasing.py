@@ -69,9 +69,11 @@ class Lending:
 
     def held_by_others(self, annotator: str) -> int:
         """Return how many items other people have in hand; 0 where this person can get others."""
-        if self.schedule.candidates_for(annotator, 1, self.out_for(annotator)):
+        elsewhere = self.queue_of(annotator).elsewhere
+        if self.schedule.candidates_for(annotator, 1, self.out_for(annotator) | elsewhere):
             return 0  # a browser that is full, or answers on their way
         others = {item for queue in self.queues.values() if queue.annotator != annotator for item in queue.out()}
+        others |= elsewhere
         return sum(self.schedule.is_open(item, annotator) for item in others)
 
     def speed(self) -> tuple[float, int]:
@@ -158,14 +160,14 @@ class Lending:
 
     async def _lease(self, queue: AnnotatorQueue, n: int) -> int:
         """How many items could be leased; those that another server on the project has are passed over."""
-        elsewhere: set[str] = set()
+        queue.elsewhere = set()
         ahead = len(queue.in_browser) + len(queue.ready)
         who = queue.annotator
-        while candidates := self.schedule.candidates_for(who, n, self.out_for(who) | elsewhere, ahead):
+        while candidates := self.schedule.candidates_for(who, n, self.out_for(who) | queue.elsewhere, ahead):
             by_item = {candidate.item: candidate for candidate in candidates}
             if leased := await self._lease_some(queue, n, by_item):
                 return leased
-            elsewhere |= by_item.keys()
+            queue.elsewhere.update(by_item)
         return 0
 
     async def _lease_some(self, queue: AnnotatorQueue, n: int, candidates: dict[str, Candidate]) -> int:

@@ -20,6 +20,7 @@ class ModelAnswers:
         self._background, self._status = background, status
         self._answers: dict[str, tuple[int, dict[str, Any]]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._looking: dict[str, asyncio.Task[dict[str, Any]]] = {}
 
     async def get(self, task: str, patience: float = PATIENCE) -> dict[str, Any] | None:
         """Return the answer of a task: an earlier one while a new one is made, and None before there is any."""
@@ -32,10 +33,13 @@ class ModelAnswers:
         return self._answers[task][1] if task in self._answers else None
 
     async def look(self, item: str) -> dict[str, object]:
-        """Return what the model thinks of an item of the project."""
+        """Return what the model thinks of an item of the project; who asks again waits for the same answer."""
         if not self._status.alive:  # it would answer after it has read all items
             return {}
-        return await self._background.look(item, ITEM_PATIENCE) or {}
+        if item not in self._looking:
+            self._looking[item] = asyncio.create_task(self._look(item))
+        done, _ = await asyncio.wait([self._looking[item]], timeout=ITEM_PATIENCE)
+        return next((task.result() for task in done if not task.cancelled()), {})
 
     async def guess_words(self, item: str) -> dict[str, Any] | None:
         """Return the words of an item of the project that speak for the guess; None if the model has no time."""
@@ -58,8 +62,15 @@ class ModelAnswers:
         finally:
             del self._running[task]
 
+    async def _look(self, item: str) -> dict[str, Any]:
+        try:
+            return await self._background.look(item, LONGEST) or {}
+        finally:
+            del self._looking[item]
+
     async def stop(self) -> None:
         """End the tasks that still wait for an answer."""
-        for running in list(self._running.values()):
-            running.cancel()
-        await asyncio.gather(*self._running.values(), return_exceptions=True)
+        waiting = [*self._running.values(), *self._looking.values()]
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)

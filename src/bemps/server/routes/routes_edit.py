@@ -131,15 +131,15 @@ class Settled(BaseModel):
         The number of the class. It holds whatever the class is called meanwhile.
     request : str
         The id of the request. A second request with the same id changes nothing.
-    instead_of : str, optional
-        The decision that the page showed. One that was made meanwhile is not replaced.
+    instead_of : int, optional
+        The number of the decision that the page showed. One that was made meanwhile is not replaced.
     """
 
     item: Name
     label: Name
     class_id: ClassNumber = None
     request: RequestId
-    instead_of: Name | None = None
+    instead_of: int | None = None
 
 
 @router.post("/next")

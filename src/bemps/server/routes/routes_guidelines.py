@@ -1,14 +1,14 @@
 """The guidelines of a project: shown as Markdown, and edited on the page."""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, Field
 
-from bemps.errors import InputError
 from bemps.server.http.markdown_text import render_markdown
+from bemps.server.http.saved_meanwhile import SavedMeanwhile
 from bemps.server.http.templating import ago, render
 from bemps.server.routes.route_values import (
     Annotator,
@@ -69,20 +69,24 @@ def _edited(settings: ProjectSettings) -> tuple[str, str] | None:
 async def save(new: Guidelines, annotator: Annotator, engine: TheEngine) -> JSONResponse:
     """Save the guidelines, unless somebody else has changed them since."""
     text = validation.text(new.text.replace("\r\n", "\n").strip(), "guidelines")
-    async with engine.settings_lock:
-        present = (await engine.read(engine.store.read_settings)).guidelines
-        if guidelines_version(present) != new.seen and present != text:
-            raise InputError(
-                "guidelines",
-                expected="the text that you edited",
-                got="a newer one, which somebody else saved meanwhile",
-                fix="It stands above. Bring yours up to date, and save again.",
-            )
-        if present != text:
-            edit = {
-                "annotator": annotator,
-                "time": datetime.now(UTC).isoformat(),
-                "version": guidelines_version(text),
-            }
-            await engine.change_settings({"guidelines": text, "guidelines_edit": edit}, annotator)
+
+    def edited(settings: ProjectSettings) -> dict[str, Any]:
+        if settings.guidelines == text:
+            return {}
+        _refuse_unseen(guidelines_version(settings.guidelines), new.seen)
+        edit = {"annotator": annotator, "time": datetime.now(UTC).isoformat(), "version": guidelines_version(text)}
+        return {"guidelines": text, "guidelines_edit": edit}
+
+    await engine.change_settings(edited, annotator)
     return JSONResponse(state_of(engine) | {"settings": page_settings(engine)})
+
+
+def _refuse_unseen(version: str, seen: str) -> None:
+    if version != seen:
+        raise SavedMeanwhile(
+            "guidelines",
+            expected="the text that you edited",
+            got="a newer one, which somebody else saved meanwhile",
+            fix="It stands above. Bring yours up to date, and save again.",
+            present={"text": version},
+        )

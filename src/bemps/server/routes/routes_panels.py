@@ -29,13 +29,13 @@ async def why(engine: TheEngine, annotator: Annotator, query: Query) -> HTMLResp
     if not item:
         return HTMLResponse(render("why.html", item=None))
     origin = _origin(engine, item)
-    about = await _about(engine, item)
+    measures = await _measures(engine, item, annotator)
+    asked = query.get("guess") == item and not measures
+    about = await _about(engine, item, asked)
     named = {*about["others"], *about["near"]}
     items = {other.id: other for other in await engine.read(lambda: list(engine.store.items(named)))}
     answers = await engine.read(engine.store.current)
     labels = {name: answers[name].label for name in about["near"] if name in answers}
-    measures = await _measures(engine, item, annotator)
-    asked = query.get("guess") == item and not measures
     return await panel_of_items(
         engine,
         "why.html",
@@ -69,14 +69,15 @@ async def _measures(engine: Engine, item: str, annotator: str) -> bool:
     return not any(answer.annotator == annotator and answer.kind == LABEL for answer in answers)
 
 
-async def _about(engine: Engine, item: str) -> dict[str, Any]:
-    """The reasons at the time of the offer, or now; for items without any the model is asked."""
+async def _about(engine: Engine, item: str, asked: bool) -> dict[str, Any]:
+    """The reasons at the time of the offer, or now; the model is asked for missing ones, and for a guess if `asked`."""
     offer = engine.lending.offer(item)
     at_that_time = offer.about if offer else {}
     known = engine.model_status.about.get(item) or at_that_time
     if "search" in at_that_time:
         known = known | {"search": at_that_time["search"]}
-    if "near" not in known or (engine.model_status.ready and not known.get("guess")):  # asked before there was a model
+    lacks_guess = engine.model_status.ready and not known.get("guess")  # asked before there was a model
+    if "near" not in known or (asked and lacks_guess):
         await engine.item(item)  # an unknown id does not reach the process of the model
         known = known | await engine.answers.look(item)
     return {"others": [], "near": [], "broken": False, **known}
@@ -98,7 +99,8 @@ async def progress(engine: TheEngine, annotator: Annotator) -> HTMLResponse:
     """Return the panel with counts, speed, accuracy and advice."""
     answers = await engine.read(engine.store.current)
     unlabelled = await engine.read(lambda: without_label(engine, answers))
-    content = progress_of(engine, annotator, answers, unlabelled)
+    copies = await engine.read(lambda: len(engine.store.copies()))
+    content = progress_of(engine, annotator, answers, unlabelled, copies)
     quality = await engine.read(lambda: quality_of(engine, answers))
     return HTMLResponse(render("progress.html", quality=quality, **content))
 

@@ -1,14 +1,16 @@
 """The settings of the project: the panel that shows them, and the request that changes them."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, Field
 
+from bemps.server.http.saved_meanwhile import refuse_unseen
 from bemps.server.http.templating import render
-from bemps.server.panels.settings_panel import FIELDS, changed_settings, refuse_unseen, settings_rows
+from bemps.server.panels.settings_panel import FIELDS, changed_settings, settings_rows, values_to_change
 from bemps.server.routes.route_values import Annotator, TheEngine, page_settings, state_of
+from bemps.store.project_settings import ProjectSettings
 
 router = APIRouter()
 LONGEST_VALUE = 100_000
@@ -31,10 +33,11 @@ async def settings_panel(engine: TheEngine) -> HTMLResponse:
 @router.post("/api/settings")
 async def change_settings(change: Changed, annotator: Annotator, engine: TheEngine) -> JSONResponse:
     """Change settings of the project, all of them or none, unless somebody else has changed them since."""
-    async with engine.settings_lock:
-        present = await engine.read(engine.store.read_settings)
+
+    def new_values(present: ProjectSettings) -> dict[str, Any]:
         changes = changed_settings(change.values, present)
-        refuse_unseen(changes, change.seen, present)
-        if changes:
-            await engine.change_settings(changes, annotator)
+        refuse_unseen(values_to_change(changes, change.seen, present))
+        return changes
+
+    await engine.change_settings(new_values, annotator)
     return JSONResponse(state_of(engine) | {"settings": page_settings(engine)})

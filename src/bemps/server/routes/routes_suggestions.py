@@ -85,7 +85,7 @@ async def suggest(switched: Switched, annotator: Annotator, engine: TheEngine) -
         engine.suggester.allow(changes["suggest"])
     else:
         changes = {"suggest": _without_address(switched.source, engine)}
-    await engine.change_settings(changes, annotator)
+    await engine.change_settings(lambda _: changes, annotator)
     return JSONResponse(state_of(engine) | {"settings": page_settings(engine)})
 
 

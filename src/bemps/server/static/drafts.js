@@ -17,17 +17,23 @@ export class Drafts {
   }
 
   forget(name) { this.panels.delete(name); }
+
+  // what was sent from a panel is saved: it is the present state, beside which only later letters are changes
+  settle(name, content, sent) {
+    const saved = new Map([...sent].map(([field, value]) => [keyOf(field), value])), isSaved = (key, value) => saved.get(key) === value;
+    for (const [field, value] of sent) settleField(field, value);
+    for (const field of fieldsOf(content)) if (isSaved(keyOf(field), field.value)) settleField(field, field.value); // made anew meanwhile
+    this.panels.set(name, (this.panels.get(name) || []).filter(([key, { value }]) => !isSaved(key, value)));
+  }
 }
 
-// what a form has when it is sent; once that is saved, `settle` takes it for the present state, beside which only later letters are changes
+// what a form has when it is sent
 export function sentValues(form) { return new Map([...form.elements].map((field) => [field, field.value])); }
 
-export function settle(sent) {
-  for (const [field, value] of sent) {
-    if (field.dataset.seen !== undefined) field.dataset.seen = value;
-    if (field.options) for (const option of field.options) option.defaultSelected = option.value === value;
-    else field.defaultValue = value;
-  }
+function settleField(field, value) {
+  if (field.dataset.seen !== undefined) field.dataset.seen = value;
+  if (field.options) for (const option of field.options) option.defaultSelected = option.value === value;
+  else field.defaultValue = value;
 }
 
 // what a person changed in a form; the rest may be older than what others have saved meanwhile
@@ -37,6 +43,11 @@ export function changedValues(form) {
 
 // what these fields had when the form was opened, by their names
 export function seenValues(form, names) { return Object.fromEntries(names.map((name) => [name, form.elements[name].dataset.seen])); }
+
+// what a refusal has said of these fields is seen
+export function learnPresent(form, present = {}) {
+  for (const [name, value] of Object.entries(present)) if (form?.elements?.[name]) form.elements[name].dataset.seen = value;
+}
 
 function isChanged(field) {
   if (!field.options) return field.value !== field.defaultValue;
@@ -56,7 +67,7 @@ function fill(field, { value, seen, earlier }) {
   if (field.options && ![...field.options].some((option) => option.value === value)) return;
   field.value = value;
   if (earlier) field.dataset.earlier = earlier;
-  if (seen !== undefined && field.dataset.seen !== seen) { field.dataset.new = field.dataset.seen; field.dataset.seen = seen; }
+  if (seen !== undefined) field.dataset.seen = seen;
   field.closest("details")?.setAttribute("open", "");
 }
 

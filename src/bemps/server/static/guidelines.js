@@ -1,5 +1,6 @@
 // The guidelines: saved from the panel, and announced where somebody else has changed them.
 
+import { learnPresent } from "./drafts.js";
 import { post, Refused } from "./post.js";
 
 const find = (id) => document.getElementById(id);
@@ -18,7 +19,7 @@ export function guidelineTasks(values, { told, panels }) {
         if (error instanceof Refused) await panels.refresh(); // shows what somebody else has saved; what is typed stays
         const again = find("guidelines-text");
         if (!again) return;
-        if (error instanceof Refused) again.dataset.seen = again.dataset.new || again.dataset.seen; // the next save is about that
+        learnPresent(again.form, error.present); // the next save is about that
         find("guidelines-problem").textContent = error.message;
       }
     },

@@ -12,7 +12,7 @@ export class Keyboard {
   constructor({ label, command, pending, moved, content }) {
     Object.assign(this, { label, command, pending, moved, content, names: new Map(), firsts: new Set(), first: "", timer: 0 });
     this.unsafe = new Set(); // keys that mean another class than a moment ago: the first press only says so
-    document.addEventListener("keydown", (event) => this.pressed(event));
+    document.addEventListener("keydown", (event) => this.keyDown(event));
     document.addEventListener("keyup", (event) => { if (event.key === " " && this.answers(event.target)) event.preventDefault(); });
     // a control that vanishes under the focus of somebody at the keys: the Enter after that was meant for it
     this.control = null;
@@ -33,24 +33,30 @@ export class Keyboard {
 
   sign() { document.body.classList.toggle("keys-off", this.off); }
 
-  pressed(event) {
-    if (event.key === "Escape") { this.hold(""); this.command("escape", event); return; }
-    if (event.ctrlKey || event.metaKey) { this.withControl(event); return; }
-    if (event.altKey || event.isComposing || isField(event.target)) return;
-    if (event.key in SCROLLS) { this.scroll(event); return; }
-    if (event.key === "Enter" && [document.body, this.content].includes(event.target) && !event.repeat) { if (!this.tookLost(event)) this.command("enter", event); return; }
-    if (event.repeat || this.off) return;
-    const key = event.key.length === 1 ? event.key.toLowerCase() : "";
-    if (!key) return;
-    if (this.used(this.first + key, key, event)) event.preventDefault();
+  keyDown(event) {
+    const isLost = this.control !== null && !isThere(this.control);
+    if (this.pressed(event, isLost) && isLost) this.control = null; // the keys have gone on
   }
 
-  // whether this Enter was for a control that is gone; the next one is for the item
-  tookLost({ target }) {
-    const isLost = target === document.body && this.control !== null && !isThere(this.control);
+  // whether the key did something; `isLost`: whether the control that had the focus is gone
+  pressed(event, isLost) {
+    if (event.key === "Escape") { this.hold(""); this.command("escape", event); return true; }
+    if (event.ctrlKey || event.metaKey) return this.withControl(event);
+    if (event.altKey || event.isComposing || isField(event.target)) return false;
+    if (event.key in SCROLLS) return this.scroll(event);
+    if (event.key === "Enter" && [document.body, this.content].includes(event.target) && !event.repeat) { this.enter(event, isLost); return true; }
+    if (event.repeat || this.off) return false;
+    const key = event.key.length === 1 ? event.key.toLowerCase() : "";
+    const isUsed = Boolean(key) && this.used(this.first + key, key, event);
+    if (isUsed) event.preventDefault();
+    return isUsed;
+  }
+
+  // an Enter for a control that is gone answers nothing; the next one is for the item
+  enter(event, isLost) {
     this.control = null;
-    if (isLost) this.content.focus({ preventScroll: true });
-    return isLost;
+    if (isLost && event.target === document.body) this.content.focus({ preventScroll: true });
+    else this.command("enter", event);
   }
 
   used(both, key, event) {
@@ -72,13 +78,14 @@ export class Keyboard {
 
   scroll(event) {
     const here = this.answers(event.target);
-    if (!here && ![document.body, this.content].includes(event.target)) return;
+    if (!here && ![document.body, this.content].includes(event.target)) return false;
     const { scrollHeight, clientHeight } = this.content;
     if (here && event.key === " ") event.preventDefault();
-    if (scrollHeight <= clientHeight + 1) return;
+    if (scrollHeight <= clientHeight + 1) return false;
     event.preventDefault();
     const share = SCROLLS[event.key] * (event.key === " " && event.shiftKey ? -1 : 1);
     this.content.scrollTop += Number.isFinite(share) ? share * clientHeight : Math.sign(share) * scrollHeight;
+    return true;
   }
 
   hold(key) {
@@ -89,17 +96,19 @@ export class Keyboard {
   }
 
   withControl(event) {
-    if (isField(event.target)) return;
+    if (isField(event.target)) return false;
     const key = event.key.toLowerCase();
     const name = key === "y" || (key === "z" && event.shiftKey) ? "r" : key === "z" ? "u" : "";
-    if (name && this.command(name, event)) event.preventDefault();
+    const isUsed = Boolean(name) && this.command(name, event);
+    if (isUsed) event.preventDefault();
+    return isUsed;
   }
 }
 
 function isThere(control) { return control.isConnected && control.getClientRects().length > 0; }
 
 // a panel that people open to type in takes letters from its first moment, before its field is there
-function isField(target) {
+export function isField(target) {
   return target.isContentEditable || target.matches?.("[data-typing]") || ["TEXTAREA", "SELECT"].includes(target.tagName) ||
     (target.tagName === "INPUT" && !["checkbox", "radio", "button", "submit"].includes(target.type));
 }

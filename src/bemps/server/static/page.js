@@ -1,6 +1,6 @@
 // The labelling page: one key = label, save, next.
 
-import { Keyboard } from "./keyboard.js";
+import { isField, Keyboard } from "./keyboard.js";
 import { newId, Outbox } from "./outbox.js";
 import { Panels } from "./panels.js";
 import { ClassHistory } from "./changes.js";
@@ -9,10 +9,10 @@ import { ClassHelp } from "./class_help.js";
 import { classTasks } from "./class_panel.js";
 import { ClassSearch } from "./class_search.js";
 import { columnWords } from "./columns.js";
-import { seenValues, sentValues, settle } from "./drafts.js";
+import { learnPresent, seenValues, sentValues } from "./drafts.js";
 import { GuessWords } from "./guess_words.js";
 import { guessTerms, highlight, keywordTerms, searchTerms } from "./highlight.js";
-import { fragment, get, post, Refused } from "./post.js";
+import { fragment, get, post } from "./post.js";
 import { amount, ItemList } from "./list.js";
 import { guidelineNews, guidelineTasks } from "./guidelines.js";
 import { ItemMap } from "./map.js";
@@ -27,6 +27,7 @@ import { addNotice, clearNotices, filterClasses, markAnswer, passNotice, say, sh
 const find = (id) => document.getElementById(id);
 const project = JSON.parse(find("project").textContent);
 const POLL = 3; // seconds between looks at what others and the model do
+const MOST_AGAIN = 20; // refused items that are asked again at once; the server has the others
 const LATER_WORDS = "This item has an answer. Later is for items without one.";
 const PEOPLE = "people of "; // before the value, in the names of fields of the Team panel
 const problems = { send: "", fetch: "", refused: "", files: "" };
@@ -39,11 +40,12 @@ let noted = null; // the item of the note that is being written
 let reviewing = false; // whether these have answers already, to be looked at again
 const trail = new Trail();
 const refusals = new Refusals();
+let refused = []; // what the server refused since the outbox was at rest
 
 const outbox = new Outbox(`bemps-outbox ${project.id} ${project.annotator}`, {
   saved: (letter, reply) => savedLetter(letter, reply),
   refused: (letter, error) => refusedLetter(letter, error),
-  changed: () => showTrouble(),
+  changed: () => { afterRefusals(); showTrouble(); },
   elsewhere: (items) => answeredElsewhere(items),
 });
 const queue = new Queue({
@@ -187,17 +189,33 @@ function refusedLetter(letter, error) {
   trail.refused(letter);
   outbox.withdraw(request);
   refusals.add(letter, error.message);
-  problems.refused = refusals.words;
   showSaved("not saved", "trouble");
-  if (items) { queue.release(items); queue.fill(); }
-  else if (item || letter.shown) askAgain(item || letter.shown);
+  queue.release(items || [item || letter.shown]);
+  refused.push(letter);
+}
+
+// once for all that was refused together
+function afterRefusals() {
+  if (!refused.length) return;
+  const items = refused.filter(({ body }) => !body.items).map(({ body, shown: guess }) => body.item || guess);
+  refused = [];
+  problems.refused = refusals.words;
+  askAgain([...new Set(items)].filter(Boolean).slice(-MOST_AGAIN));
   refreshState();
 }
 
-// not only opened: without an answer it stays in the queue
-async function askAgain(id) {
-  if (await openItem(id) && currentId() === id && !queue.current.answered) queue.current.old = false;
+// the focus stays where it is; who writes something goes on with the item that it may be about
+async function askAgain(ids) {
+  for (const id of ids) {
+    try {
+      const item = await lookUp(id), again = { ...item, old: item.answered }; // without an answer it stays in the queue
+      if (queue.current && isWriting()) queue.insert(again); else queue.put(again);
+    } catch (error) { showBanner(error.message); }
+  }
+  queue.fill(); // the others, and those that could not be looked up
 }
+
+function isWriting() { return !find("note-form").hidden || isField(document.activeElement); }
 
 function note(text, item = queue.current) {
   if (!item) return;
@@ -439,13 +457,19 @@ function decidedWords({ label, annotator }, given) {
   return `Decided by ${annotator}: ${label}. ${own}A key changes your answer; the decision is changed under Team.`;
 }
 
+// an item with what is known of its answers now
+async function lookUp(id) {
+  const { item, answer: given, decision } = await get(`api/item?id=${encodeURIComponent(id)}`);
+  const words = decision ? decidedWords(decision, given) : given && given.label ? `Labelled ${given.label}. Enter confirms it, another key changes it.` : given ? `Answered: ${answerWords(given)}.` : "";
+  return { ...item, note: given && given.note, answered: Boolean(given && given.kind !== "note"), label: given && given.label, own: isOwn(given) ? given.label : null, words };
+}
+
 // whether it is on show now; `open`: only an item that nobody has answered meanwhile
 async function openItem(id, open = false) {
   try {
-    const { item, answer: given, decision } = await get(`api/item?id=${encodeURIComponent(id)}`);
-    if (open && given && given.kind !== "note") return false;
-    const words = decision ? decidedWords(decision, given) : given && given.label ? `Labelled ${given.label}. Enter confirms it, another key changes it.` : given ? `Answered: ${answerWords(given)}.` : "";
-    queue.put({ ...item, note: given && given.note }, { old: true, answered: Boolean(given && given.kind !== "note"), label: given && given.label, own: isOwn(given) ? given.label : null, words, search: searched });
+    const item = await lookUp(id);
+    if (open && item.answered) return false;
+    queue.put(item, { old: true, search: searched });
     find("content").focus({ preventScroll: true });
     if (matchMedia("(max-width: 60rem)").matches) panels.close();
     return true;
@@ -484,7 +508,7 @@ function clearFinder() {
 
 // what panels ask for
 async function act(name, values, source) {
-  const sent = source.elements ? sentValues(source) : new Map();
+  const sent = { panel: panels.open, values: source.elements ? sentValues(source) : new Map() };
   const save = (path, body, isLast) => change(path, body, sent, isLast);
   const tasks = {
     "open-item": () => openHit(source),
@@ -500,8 +524,8 @@ async function act(name, values, source) {
     "adjudicate": () => decide(values, save),
     "decide": () => decide(values, save),
     "settings": () => saveSettings(values, source, save),
-    "assign-by": () => save("api/assignment", { column: values.column }),
-    "assign": () => saveShares(values, save),
+    "assign-by": () => save("api/assignment", { column: values.column, seen: seenValues(source, Object.keys(values)) }),
+    "assign": () => saveShares(values, source, save),
     "open-search": () => panels.show("labelled", "state=unanswered"),
     "look-for": () => lookFor(values.label),
     "open-list": () => panels.show("list", values.query),
@@ -513,7 +537,10 @@ async function act(name, values, source) {
     "suggest-retry": () => save("api/suggest/retry", {}),
     "name": () => changeName(values.name),
   };
-  try { await tasks[name](); } catch (error) { complain(source, error.message); }
+  try { await tasks[name](); } catch (error) {
+    learnPresent(source, error.present); // the next Save knows what the words say
+    complain(source, error.message);
+  }
 }
 
 // a name that somebody has already is taken at the second click: they may be the same person
@@ -527,7 +554,7 @@ async function changeName(typed) {
 
 // settle a disagreement; a decision that somebody made meanwhile is not replaced unseen
 async function decide({ item, label, instead }, save) {
-  await save("api/adjudicate", { item, ...history.labelled(label), instead_of: instead || null, request: newId() });
+  await save("api/adjudicate", { item, ...history.labelled(label), instead_of: instead ? Number(instead) : null, request: newId() });
   trail.add({});
 }
 
@@ -546,21 +573,16 @@ function listAlike(most) {
 
 async function saveSettings(values, form, save) {
   const before = JSON.parse(project.display).remote_images;
-  try { await save("api/settings", { values, seen: seenValues(form, Object.keys(values)) }); } catch (error) {
-    if (!(error instanceof Refused) || panels.open !== "settings") throw error;
-    await panels.refresh(); // what was typed stays; the next Save knows what the words say
-    for (const field of document.querySelectorAll("#panel [data-new]")) field.dataset.seen = field.dataset.new;
-    complain(find("panel-content").querySelector("form"), error.message);
-    return;
-  }
+  await save("api/settings", { values, seen: seenValues(form, Object.keys(values)) });
   if (JSON.parse(project.display).remote_images !== before) location.reload(); // what a page may load is decided when it is loaded
   saySaved("settings-saved");
 }
 
 // the people of each value that somebody changed
-async function saveShares(values, save) {
-  const changed = Object.entries(values).filter(([name]) => name.startsWith(PEOPLE));
-  await save("api/assignment", { people: Object.fromEntries(changed.map(([name, people]) => [name.slice(PEOPLE.length), people])) });
+async function saveShares(values, form, save) {
+  const names = Object.keys(values).filter((name) => name.startsWith(PEOPLE)), seen = seenValues(form, names);
+  const byValue = (texts) => Object.fromEntries(names.map((name) => [name.slice(PEOPLE.length), texts[name]]));
+  await save("api/assignment", { people: byValue(values), seen: { people: byValue(seen) } });
   saySaved("assign-saved");
 }
 
@@ -571,13 +593,14 @@ function saySaved(id) { if (find(id)) find(id).textContent = "Saved."; }
 async function change(path, body, sent, isLast = true) {
   told(await post(path, body));
   if (!isLast) return;
-  settle(sent);
+  panels.drafts.settle(sent.panel, panels.content, sent.values);
   await panels.refresh();
 }
 
 function complain(source, words) {
-  const place = (source.closest("details") || source.closest("form, li, section"))?.querySelector(".problem") || document.querySelector("#panel .problem");
-  if (place) place.textContent = words; else showBanner(words);
+  source.querySelector("[role=status]")?.replaceChildren(); // that the last try was saved
+  const place = source.isConnected && ((source.closest("details") || source.closest("form, li, section"))?.querySelector(".problem") || document.querySelector("#panel .problem"));
+  if (place) place.textContent = words; else say(passNotice(words));
 }
 
 // -- start ----------------------------------------------------------------------------------------------------------

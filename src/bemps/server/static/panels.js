@@ -12,7 +12,7 @@ const FORM = "classes"; // the panel that people open to type in
 
 export class Panels {
   constructor({ item, act, filled, closed }) {
-    Object.assign(this, { item, act, filled, closed, open: "", opener: null, filledWith: "", drafts: new Drafts() });
+    Object.assign(this, { item, act, filled, closed, open: "", opener: null, filledWith: "", running: 0, drafts: new Drafts() });
     this.place = document.getElementById("panel");
     this.content = document.getElementById("panel-content");
     for (const button of document.querySelectorAll("[data-panel]")) {
@@ -24,9 +24,9 @@ export class Panels {
     this.content.addEventListener("click", (event) => this.clicked(event));
     this.content.addEventListener("change", (event) => this.changed(event));
     this.content.addEventListener("input", (event) => this.typed(event));
-    setInterval(() => { if (this.open === "progress" && !document.hidden) this.refresh(); }, REFRESH * 1000);
+    setInterval(() => { if (this.open === "progress") this.look(); }, REFRESH * 1000);
     // what the model is still computing
-    setInterval(() => { if (!document.hidden && this.content.querySelector("[data-refresh]")) this.refresh(); }, SOON);
+    setInterval(() => { if (this.content.querySelector("[data-refresh]")) this.look(); }, SOON);
   }
 
   async toggle(name, opener = null) {
@@ -90,6 +90,9 @@ export class Panels {
     if (OF_ANSWERS.includes(this.open)) this.settling = setTimeout(() => { if (OF_ANSWERS.includes(this.open)) this.refresh(); }, SETTLE);
   }
 
+  // whether there is news; not while an answer is on its way
+  look() { if (!document.hidden && !this.running) this.refresh(); }
+
   async refresh(query) {
     if (query === undefined) query = this.query; else clearTimeout(this.typing); // a search for letters typed before would undo it
     const name = this.open;
@@ -99,10 +102,12 @@ export class Panels {
     const text = [item, this.query].filter(Boolean).join("&");
     this.latest = `${name}?${text}`;
     const asked = this.latest, isOpen = () => this.latest === asked && this.open === name;
+    this.running += 1;
     try {
       const html = await fragment(`panel/${name}${text ? `?${text}` : ""}`);
       if (isOpen()) this.fill(html);
     } catch (error) { if (isOpen()) this.failed(error); }
+    this.running -= 1;
   }
 
   fill(html) {

@@ -2,7 +2,10 @@
 
 const KEPT_ALIVE = 20000; // characters: browsers refuse to keep more than 64 kB alive when the page goes
 
-export class Refused extends Error {}
+// present: what values are now that somebody else has saved since the form was shown, by the names of its fields
+export class Refused extends Error {
+  constructor(words, present = {}) { super(words); this.present = present; }
+}
 export class Trouble extends Error {}
 
 export async function post(path, body, seconds = 20) {
@@ -39,5 +42,5 @@ async function problem(answer) {
   try { told = await answer.json(); } catch { /* not from our server: a proxy's page */ }
   const words = told.error ? `${told.error} ${told.fix || ""}`.trim() : `the server answered ${answer.status}`;
   const passes = answer.status >= 500 || [401, 408, 410, 421, 429].includes(answer.status);
-  return passes ? new Trouble(words) : new Refused(words);
+  return passes ? new Trouble(words) : new Refused(words, told.present);
 }

@@ -37,6 +37,13 @@ export class Queue {
     this.show(this.current);
   }
 
+  // show this item next, before the others
+  insert(item) {
+    if (this.current && this.current.id === item.id) return;
+    this.gone.delete(item.id);
+    this.ahead = [item, ...this.ahead.filter((other) => other.id !== item.id)];
+  }
+
   // an item that is here already, made anew by the server
   replace(item) {
     this.ahead = this.ahead.map((other) => (other.id === item.id ? withWords(item) : other));
