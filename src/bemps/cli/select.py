@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -21,10 +21,14 @@ from bemps.cli.terminal_progress import ShownProgress
 from bemps.errors import InputError
 from bemps.types import Selection
 
+if TYPE_CHECKING:
+    from bemps.distributed import PoolSelection
+
 DEFAULT = inspect.signature(select_items).parameters["strategy"].default
 # what has a flag of its own
 RESERVED = {*ARRAYS, "n", "strategy", "seed", "ids", "labelled", "members", "on", "work", "id", "skip_corrupt"}
-ArrayFile = Annotated[Path | None, typer.Option(help=".npy file; see the array of that name below")]
+ArrayFile = Annotated[Path | None, typer.Option(help=".npy file; see the array of that name above")]
+SHOWN_SHARDS = 5  # names of damaged shards on the screen
 
 
 def select(
@@ -132,7 +136,9 @@ def select(
         else:
             _refuse_with_on(ids, labelled, members)
             shard_options = {"on": on, "work": work, "id": id_, "skip_corrupt": skip_corrupt}
-            text = writer(_from_shards(probs, n, seed, beside, options | shard_options), None)
+            batch = _from_shards(probs, n, seed, beside, options | shard_options)
+            text = writer(batch, None)
+            _say_skipped(batch)
         if out is None:
             sys.stdout.write(text)
         else:
@@ -158,7 +164,18 @@ def _refuse_with_on(ids: Path | None, labelled: Path | None, members: int | None
             raise InputError(name, expected="one file of arrays", got="shards, with --on", fix=fix)
 
 
-def _from_shards(source: str, n: int, seed: int, arrays: Mapping[str, Any], options: dict[str, Any]) -> Selection:
+def _say_skipped(batch: "PoolSelection") -> None:
+    """Name the damaged shards that were left out, and say what positions count."""
+    if not batch.skipped:
+        return
+    names = ", ".join(batch.skipped[:SHOWN_SHARDS]) + (", ..." if len(batch.skipped) > SHOWN_SHARDS else "")
+    positions = "index counts their items too."
+    if batch.uncounted:
+        positions = "How many items they hold is not known, so index is left out. Use shard and row, or --id COLUMN."
+    typer.echo(f"Damaged shards left out: {len(batch.skipped)} ({names}). {positions}", err=True)
+
+
+def _from_shards(source: str, n: int, seed: int, arrays: Mapping[str, Any], options: dict[str, Any]) -> "PoolSelection":
     """From Parquet shards, with a bar on the terminal."""
     from bemps.distributed import select as select_from_shards
 
