@@ -231,7 +231,7 @@ def test_the_last_batch_is_what_is_left_of_the_budget(tmp_path):
 def test_mistakes_are_refused_before_anything_is_written(tmp_path, settings, message):
     with pytest.raises(InputError, match=message):
         play(tmp_path / "run", **settings)
-    assert not (tmp_path / "run" / "config.json").exists()
+    assert not (tmp_path / "run").exists()
 
 
 def test_labels_of_one_class_are_refused_before_anything_is_written(tmp_path):

@@ -1,7 +1,6 @@
 """`bemps select`: probabilities in, the items to label next out."""
 
 import inspect
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from rich.progress import Progress
 from bemps._utils.files import check_output, written_whole
 from bemps.acquisition.selection import select as select_items
 from bemps.cli.command_errors import print_errors
-from bemps.cli.options.shared_arguments import Force
+from bemps.cli.options.shared_arguments import Force, option_value
 from bemps.cli.select_files import ARRAYS, read_pool, single_array
 from bemps.cli.selection_output import as_csv, as_json
 from bemps.cli.terminal_progress import ShownProgress
@@ -35,7 +34,7 @@ def select(
     probs: Annotated[
         str,
         typer.Argument(
-            help="(E, N, K) probabilities, or (N, K) of one model: .npy, .npz with the arrays named below, or shards "
+            help="(E, N, K) probabilities, or (N, K) of one model: .npy, .npz with the arrays named above, or shards "
             "with --on"
         ),
     ],
@@ -196,10 +195,7 @@ def _option(text: str) -> tuple[str, object]:
             got=repr(text),
             fix="For example: --option T=0.3. Where bemps select has a flag, use the flag.",
         )
-    try:
-        return name.strip(), json.loads(value)
-    except (ValueError, RecursionError):
-        return name.strip(), value
+    return name.strip(), option_value(value)
 
 
 def _writer(out: Path | None) -> Callable[[Selection, Sequence[str] | None], str]:

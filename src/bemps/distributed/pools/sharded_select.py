@@ -249,12 +249,12 @@ def _among_all(pool: ShardedPool, readable: ShardedPool, picked: PoolBatch) -> P
     """The batch with positions among the items of all shards, also of those that were skipped."""
     if len(readable.shards) == len(pool.shards):
         return picked
-    whole_starts = dict(zip((shard.name for shard in pool.shards), pool.starts.tolist(), strict=False))
-    shifts = np.array([whole_starts[shard.name] for shard in readable.shards]) - readable.starts[:-1]
+    all_starts = dict(zip((shard.name for shard in pool.shards), pool.starts.tolist(), strict=False))
+    shifts = np.array([all_starts[shard.name] for shard in readable.shards]) - readable.starts[:-1]
 
     def shifted(positions: Int[Array, " n"]) -> Int[Array, " n"]:
-        whole: Int[Array, " n"] = positions + shifts[np.searchsorted(readable.starts, positions, side="right") - 1]
-        return whole
+        moved: Int[Array, " n"] = positions + shifts[np.searchsorted(readable.starts, positions, side="right") - 1]
+        return moved
 
     clusters = None if picked.clusters is None else tuple(map(shifted, picked.clusters))
     return replace(picked, indices=shifted(picked.indices), clusters=clusters)
