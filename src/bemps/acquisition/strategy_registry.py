@@ -267,8 +267,9 @@ def _check_own_options(strategy: Strategy, options: Mapping[str, object]) -> Non
     parameters = list(inspect.signature(strategy).parameters.values())[1:] if options else []
     if options and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         known = [parameter.name for parameter in parameters]
-        for name in options.keys() - known:
-            raise unknown_name(f"option of {strategy_name(strategy)}", name, known)
+        for name in options:
+            if name not in known:
+                raise unknown_name(f"option of {strategy_name(strategy)}", name, known)
 
 
 def run_strategy(strategy: str | Strategy, context: Context, **options: object) -> Selection:
