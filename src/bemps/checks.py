@@ -301,11 +301,12 @@ def _refuse_overflow(array: Array, what: str) -> None:
 def batch_size(n: object, available: int) -> int:
     """Check the size of a batch: from one to the number of candidates."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= available:
+        too_many = isinstance(n, int | np.integer) and n > available
         raise InputError(
             "n",
             expected=f"a whole number from 1 to {available}, the number of candidates",
             got=repr(n),
-            fix="Ask for fewer items or give a larger pool.",
+            fix="Ask for fewer items or give a larger pool." if too_many else "Give a whole number, 1 or more.",
         )
     return int(n)
 

@@ -17,6 +17,7 @@ NO_OPTIONS: frozenset[str] = frozenset()  # of the page, also where a command se
 
 MOST_NAMES = 60  # that a message lists
 LONGEST_SHOWN = 60  # characters of a name or id in a message
+ALIKE = 0.6  # how like a name must be to be suggested: below, "foo" is taken for "doccano"
 
 
 class BempsError(Exception):
@@ -148,10 +149,12 @@ def unknown_name(what: str, name: object, valid: Iterable[str], where: str = "")
     """
     names = sorted(valid)
     lower = {valid_name.lower(): valid_name for valid_name in names}
-    near = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=0.4)
+    near = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=ALIKE)
     hint = f"Did you mean {shortened(lower[near[0]])!r}?" if near else ""
     got = repr(shortened(name) if isinstance(name, str) else name)
-    return InputError(what, expected=f"one of {_listed(names)}", got=got, fix=f"{hint} {where}".strip())
+    return InputError(
+        what, expected=f"one of {_listed(names)}", got=got, fix=f"{hint} {where}".strip() or "Choose one of them."
+    )
 
 
 def shortened(name: str) -> str:
@@ -167,7 +170,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def unknown_id(name: object, ids: Sequence[str]) -> InputError:
     """The error for an id that no item has, with the nearest id."""
-    near = difflib.get_close_matches(str(name), ids[:1_000], n=1, cutoff=0.4)
+    near = difflib.get_close_matches(str(name), ids[:1_000], n=1, cutoff=ALIKE)
     hint = f"Did you mean {shortened(near[0])!r}? " if near else ""
     shown = f"the {len(ids):,} ids ({', '.join(map(shortened, ids[:3]))}, ...)" if len(ids) > 3 else _listed(ids)
     got = repr(shortened(name) if isinstance(name, str) else name)

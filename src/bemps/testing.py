@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bemps.errors import InputError
+from bemps.errors import BempsError, InputError
 from bemps.models.base import HasEmbeddings, HasFeatures, HasSurprisal, HasWeights, Items, Model, count, take
 from bemps.types import Array
 
@@ -285,8 +285,11 @@ def model_contract(*cases: ModelCase) -> Any:
     pytest mark
         A parametrisation of the arguments `case` and `check`.
     """
-    import pytest
-
+    try:
+        import pytest
+    except ImportError as error:
+        words = f"model_contract: expected pytest to be installed; got: {error}. Install it with: pip install pytest"
+        raise BempsError(words) from error
     pairs = [
         pytest.param(case, check, id=f"{case.name}-{check.__name__.removeprefix('check_')}")
         for case in cases

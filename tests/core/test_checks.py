@@ -58,18 +58,33 @@ def test_bad_arguments_of_expected_gain(arguments, message):
 
 @pytest.mark.parametrize("n", [0, 5, -1, 2.0, True, None])
 def test_bad_batch_sizes(n):
-    with pytest.raises(bemps.InputError, match="from 1 to 4"):
+    fix = "Ask for fewer items or give a larger pool" if n == 5 else "Give a whole number, 1 or more"
+    with pytest.raises(bemps.InputError, match=f"from 1 to 4.*{fix}"):
         checks.batch_size(n, 4)
     if type(n) is int:
         with pytest.raises(bemps.InputError, match="from 1 to 4"):
             bemps.select(GOOD, n)
 
 
+def own(context, *, length=1):
+    """A strategy with an option."""
+    return bemps.Selection(np.arange(context.n), np.full(context.n, float(length)))
+
+
+def test_own_strategies_get_the_options_that_they_take():
+    assert bemps.select(GOOD, 2, own, length=3).scores.tolist() == [3, 3]
+
+    def passed_on(context, **options):
+        return own(context, **options)
+
+    assert bemps.select(GOOD, 2, passed_on, length=2).scores.tolist() == [2, 2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"strategy": "core-mse"}, "Did you mean 'coremse'"),
-        ({"strategy": "coremse", "top": 0.5}, "option of coremse.*Did you mean"),
+        ({"strategy": "coremse", "top": 0.5}, "option of coremse: expected one of T, .*got 'top'. Choose one"),
         ({"strategy": "coremse", "T": 0.0}, r"T: expected a number in \(0, 1\]"),
         ({"strategy": "badge"}, "features: expected features"),
         ({"strategy": "bert-km"}, "embeddings: expected embeddings"),
@@ -84,6 +99,10 @@ def test_bad_batch_sizes(n):
         ({"strategy": "bald", "rule": "powr"}, "Did you mean 'power'"),
         ({"strategy": "coremse", "compat": "oficial"}, "Did you mean 'official'"),
         ({"strategy": lambda context: bemps.Selection(np.array([0, 0]), np.zeros(2))}, "2 different positions"),
+        ({"strategy": lambda context: bemps.Selection(np.arange(2), np.array([1, np.nan]))}, "1 that are not a number"),
+        ({"strategy": own, "lengh": 1}, "option of own: expected one of length; got 'lengh'. Did you mean 'length'"),
+        ({"strategy": "margin", "beta": -1}, "beta: expected a number"),
+        ({"strategy": "margin", "rule": "nope"}, "expected one of .*power.*got 'nope'. Choose one of them."),
         ({"strategy": "coremse-joint", "samples": 0}, "samples: expected a whole number"),
         ({"strategy": "wmocu", "c": float("nan")}, "c: expected a number"),
         ({"labelled_embeddings": np.ones((2, 2))}, "embeddings of the candidates beside it"),

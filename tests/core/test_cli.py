@@ -62,6 +62,19 @@ def test_select_writes_csv_to_standard_output(files):
     assert [int(row[3]) for row in rows[1:]] == [len(cluster) for cluster in wanted.clusters]
 
 
+@pytest.mark.parametrize("word", ["False", "false"])
+def test_select_takes_true_and_false_as_python_and_json_spell_them(files, word):
+    folder, arrays = files
+    vectors = np.random.default_rng(0).normal(size=(40, 3))
+    labelled = {"labelled_embeddings": vectors[:10], "labelled_probs": arrays["probs"][0, :10]}
+    np.savez(folder / "ties.npz", probs=arrays["probs"], embeddings=vectors[10:], **labelled)
+    arguments = ["-n", "4", "--strategy", "corelog-ties", "-o", f"balance={word}"]
+    result = run(app, ["select", str(folder / "ties.npz"), *arguments])
+    assert result.exit_code == 0, result.output
+    wanted = bemps.select(arrays["probs"], 4, "corelog-ties", embeddings=vectors[10:], **labelled, balance=False)
+    assert [int(line.split(",")[1]) for line in result.stdout.splitlines()[1:]] == wanted.indices.tolist()
+
+
 def test_select_writes_json_and_takes_named_arrays_and_options(files):
     folder, arrays = files
     out = folder / "next.json"

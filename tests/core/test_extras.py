@@ -14,8 +14,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from bemps._utils.extras import optional_import, requires_extra
-from bemps.errors import MissingExtra
+from bemps.errors import BempsError, MissingExtra
 from bemps.models.encoders.encoder_table import TEXT_ENCODERS
+from bemps.testing import model_contract
 
 SOURCE = Path(__file__).parents[2] / "src" / "bemps"
 PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -24,6 +25,12 @@ IMPORT_NAMES = {
     "pillow": "PIL",
     "markdown-it-py": "markdown_it",
 }  # distributions whose package has another name
+
+
+def test_the_contract_without_pytest_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pytest", None)
+    with pytest.raises(BempsError, match=r"expected pytest to be installed.*pip install pytest"):
+        model_contract()
 
 
 def packages_of(extra: str) -> set[str]:

@@ -49,7 +49,17 @@ def test_the_users_order_of_classes_is_kept() -> None:
     assert dataset_of(ordered, tickets(4, names=("high", "low"))).classes == ("low", "high")
 
 
-@pytest.mark.parametrize("labels", [None, ["x", "", "y"]])
-def test_every_row_needs_a_label(labels) -> None:
-    with pytest.raises(InputError, match="labels: expected one for every row; got"):
+def test_rows_without_a_label_are_left_out_and_counted() -> None:
+    texts = [f"t{n}" for n in range(20)]
+    some = table(texts, labels=["x", "y", ""] * 6 + ["x", "y"])
+    own = dataset_of(some, share=0.5)
+    assert sorted([*own.pool.items, *own.test.items]) == sorted(t for n, t in enumerate(texts) if n % 3 < 2)
+    assert own.notes == ("rows: 6 without a label, left out",)
+    apart = dataset_of(tickets(5), some)
+    assert (len(apart.pool), len(apart.test), apart.notes) == (5, 14, ("test: 6 without a label, left out",))
+
+
+@pytest.mark.parametrize("labels", [None, ["", "", ""]])
+def test_some_row_needs_a_label(labels) -> None:
+    with pytest.raises(InputError, match=r"labels \(rows\): expected rows with a label; got none in 3 rows"):
         dataset_of(table(["a", "b", "c"], labels=labels))

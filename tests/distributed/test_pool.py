@@ -1,5 +1,6 @@
 """Selection from shards, in this process: equal to `bemps.select`, exact, resumable, and clear about what is wrong."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -348,8 +349,14 @@ def test_a_corrupt_shard_is_named_and_skipped_only_if_asked(tmp_path, strategy, 
         select(tmp_path, None, 6, strategy, on="here")
     found = select(tmp_path, None, 6, strategy, on="here", skip_corrupt=True, id="id")
     left = np.delete(probs, np.arange(EDGES[2], EDGES[3]), axis=1)
-    same(found, bemps.select(left, 6, strategy))
+    among_the_rest = bemps.select(left, 6, strategy)
+    np.testing.assert_allclose(found.scores, among_the_rest.scores, rtol=1e-12)
+    kept = np.arange(len(left[0])) if footer else np.delete(np.arange(probs.shape[1]), np.arange(EDGES[2], EDGES[3]))
+    np.testing.assert_array_equal(found.indices, kept[among_the_rest.indices])  # known where the footer is whole
+    for mine, theirs in zip(found.clusters or (), among_the_rest.clusters or (), strict=True):
+        np.testing.assert_array_equal(mine, kept[theirs])
     assert found.skipped == ("part-2.parquet",)
+    assert found.uncounted == (("part-2.parquet",) if footer else ())
     assert not {f"i{i}" for i in range(EDGES[2], EDGES[3])} & set(found.ids)
 
 
@@ -428,11 +435,18 @@ def test_the_command_on_shards(tmp_path):
     assert told["sampled"] is None
 
 
-def test_the_command_names_a_corrupt_shard(tmp_path):
-    damaged(write(tmp_path, pool()), footer=True)
+@pytest.mark.parametrize("footer", [True, False])
+def test_the_command_names_a_corrupt_shard(tmp_path, footer):
+    damaged(write(tmp_path, pool()), footer=footer)
     refused = command(tmp_path, "-n", 5, "--on", "here", "--strategy", "margin")
     assert refused.returncode == 2
     assert "part-2.parquet" in refused.stderr
-    done = command(tmp_path, "-n", 5, "--on", "here", "--strategy", "margin", "--skip-corrupt")
+    done = command(tmp_path, "-n", 40, "--on", "here", "--strategy", "margin", "--skip-corrupt", "--id", "id")
     assert done.returncode == 0
-    assert done.stdout.splitlines()[0] == "rank,index,score,shard,row"
+    assert "Damaged shards left out: 1 (part-2.parquet)." in done.stderr
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert ("index is left out" in done.stderr) == footer
+    if footer:
+        assert list(rows[0]) == ["rank", "score", "shard", "row", "id"]
+    else:
+        assert [row["id"] for row in rows] == [f"i{row['index']}" for row in rows]

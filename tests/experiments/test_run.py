@@ -231,7 +231,7 @@ def test_the_last_batch_is_what_is_left_of_the_budget(tmp_path):
 def test_mistakes_are_refused_before_anything_is_written(tmp_path, settings, message):
     with pytest.raises(InputError, match=message):
         play(tmp_path / "run", **settings)
-    assert not (tmp_path / "run" / "config.json").exists()
+    assert not (tmp_path / "run").exists()
 
 
 def test_labels_of_one_class_are_refused_before_anything_is_written(tmp_path):
@@ -240,6 +240,19 @@ def test_labels_of_one_class_are_refused_before_anything_is_written(tmp_path):
     with pytest.raises(InputError, match=r"dataset one\.csv: expected labels of at least two classes; got a\."):
         play(tmp_path / "run", dataset=str(tmp_path / "one.csv"), text="body", label="topic", model="logistic")
     assert not (tmp_path / "run" / "config.json").exists()
+
+
+def test_a_pool_that_the_test_file_leaves_too_small_says_so(tmp_path):
+    rows = ["body,topic", *(f"text number {i},{'ab'[i % 2]}" for i in range(50))]
+    (tmp_path / "pool.csv").write_text("\n".join([*rows, "no label,"]))
+    (tmp_path / "test.csv").write_text("\n".join(rows[:49]))
+    reason = r"got 2 \(pool: 1 without a label, left out; pool: 48 rows also in the test set, left out\)\. Lower"
+    with pytest.raises(InputError, match=reason):
+        play(
+            tmp_path / "run",
+            **{"dataset": str(tmp_path / "pool.csv"), "test": str(tmp_path / "test.csv")},
+            **{"text": "body", "label": "topic", "model": "logistic"},
+        )
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -126,7 +126,8 @@ def test_settings_are_checked_before_anybody_labels(settings, message):
         (lambda s: s.tell({"20": None}), "label of 20"),
         (lambda s: s.tell({"20": float("nan")}), "label of 20"),
         (lambda s: s.tell(s.ask(2), "ab"), "one for each item"),
-        (lambda s: s.ask(61), "from 1 to 48"),
+        (lambda s: s.ask(61), "from 1 to 48.*Ask for fewer"),
+        (lambda s: ActiveLearner(Ridge, X), r"got the class Ridge. Make an instance: Ridge\(\)"),
     ],
 )
 def test_what_is_told_is_checked(call, message):
@@ -431,9 +432,18 @@ def test_a_batch_is_its_ids_and_can_be_skipped(small):
     assert not set(small.ask(5)) & set(batch)
 
 
-@pytest.mark.parametrize("rules", [None, ["stop"], [int], 3])
-def test_what_is_no_list_of_rules_is_refused(rules):
-    with pytest.raises(bemps.InputError, match="a list of stopping rules"):
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        (None, "a list of stopping rules; got None"),
+        (3, "a list of stopping rules; got 3"),
+        ("stop", "a list of stopping rules; got 'stop'"),
+        (["stop"], "a method reason; got 'stop' without it. Give it a method"),
+        ([Budget(3), Budget], r"got the class Budget. Make an instance: Budget\(...\)"),
+    ],
+)
+def test_what_is_no_list_of_rules_is_refused(rules, message):
+    with pytest.raises(bemps.InputError, match=message):
         check_rules(rules)
 
 

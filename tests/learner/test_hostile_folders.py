@@ -51,6 +51,7 @@ FOLDERS = {"arrays": arrays, "pipeline": pipeline, "texts": texts, "first format
 
 def changed(folder, **fields):
     state = json.loads((folder / "learner.json").read_text())
+    state.pop("digest", None)  # which shows accidents, and can be left out on purpose
     (folder / "learner.json").write_text(json.dumps(state | fields))
 
 
@@ -110,10 +111,32 @@ def test_a_folder_cannot_have_pickles_read_or_files_written(tmp_path):
 def test_arrays_are_read_from_the_folder_alone(tmp_path, name):
     arrays(tmp_path / "evil")
     state = json.loads((tmp_path / "evil" / "learner.json").read_text())
+    del state["digest"]
     state["model"]["arguments"]["pool"] = {"array": name}
     (tmp_path / "evil" / "learner.json").write_text(json.dumps(state))
     with pytest.raises(bemps.InputError, match="an array named"):
         ActiveLearner.load(tmp_path / "evil")
+
+
+def test_a_changed_label_is_noticed_unless_the_digest_was_removed_too(tmp_path):
+    arrays(tmp_path / "own")
+    path = tmp_path / "own" / "learner.json"
+    state = json.loads(path.read_text())
+    item, label = next(iter(state["labels"].items()))
+    state["labels"][item] = next(name for name in state["classes"] if name != label)
+    path.write_text(json.dumps(state))
+    with pytest.raises(bemps.InputError, match=r"learner\.json as learner\.save wrote it; got one that was changed"):
+        ActiveLearner.load(tmp_path / "own")
+    del state["digest"]  # as older releases wrote it
+    path.write_text(json.dumps(state))
+    assert ActiveLearner.load(tmp_path / "own").labels[item] != label
+
+
+def test_a_file_in_place_of_the_folder(tmp_path):
+    (tmp_path / "mine").write_text("text")
+    with pytest.raises(bemps.InputError, match="got a file that is neither such a folder nor a zip file"):
+        ActiveLearner.load(tmp_path / "mine")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 @pytest.mark.parametrize("name", ["items.npy", "items.json", "array-1.npy"])

@@ -30,7 +30,15 @@ def test_vectors_of_texts_are_seeded_and_of_the_asked_length():
 
 
 @pytest.mark.parametrize(
-    "pool", [["hello"], ["hello", "hello"], ["a", "b"], ["same text"] * 5, [f"name{i}" for i in range(1200)]]
+    "pool",
+    [
+        ["hello"],
+        ["hello", "hello"],
+        ["a", "b"],
+        ["same text"] * 5,
+        ["more words than texts", "so few directions"],
+        [f"name{i}" for i in range(1200)],
+    ],
 )
 def test_pools_of_hardly_any_words_have_vectors(pool):
     encode = tfidf_vectors(pool, rng=np.random.default_rng(0))

@@ -41,6 +41,10 @@ def test_axes_are_the_columns_that_every_file_shares(tmp_path):
 
 
 def test_no_folder_says_how_to_make_one(tmp_path):
+    (tmp_path / "begun").mkdir()
+    (tmp_path / "begun" / "config.json").write_text("{}")
+    with pytest.raises(InputError, match=r"without a finished table: no results\.parquet in it\. Wait until"):
+        read_run(tmp_path / "begun")
     with pytest.raises(InputError, match=r"no such folder.*bemps run --dataset digits"):
         read_run(tmp_path / "none")
 

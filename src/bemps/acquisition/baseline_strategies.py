@@ -37,6 +37,7 @@ def by_rule(scores: Float[Array, " N"], context: Context, rule: str, beta: float
     Selection
         The batch.
     """
+    checks.within(beta, "beta", 0)  # also where the rule does not use it
     if rule == "top":
         picks = batch_rules.top(scores, context.n, context.rng)
     elif isinstance(rule, str) and rule in batch_rules.STOCHASTIC:

@@ -4,6 +4,7 @@ A row says everything about a strategy: what runs, one line of help, what it nee
 report draws it. To add a strategy, write a function and add a row.
 """
 
+import inspect
 from collections.abc import Mapping
 from functools import partial
 
@@ -244,8 +245,11 @@ def strategy_name(strategy: str | Strategy) -> str:
 def check_options(strategy: str | Strategy, options: Mapping[str, object]) -> None:
     """Refuse options that a strategy does not have, or whose kind is not that of their default."""
     entry = find_strategy(strategy)
+    if not isinstance(strategy, str):
+        _check_own_options(strategy, options)
+        return
     known = entry.options
-    for name, value in options.items() if isinstance(strategy, str) else ():
+    for name, value in options.items():
         if entry.option_name(name) not in known:
             raise unknown_name(f"option of {strategy}", name, known)
         default = known[entry.option_name(name)]
@@ -256,6 +260,16 @@ def check_options(strategy: str | Strategy, options: Mapping[str, object]) -> No
         if number and (isinstance(value, bool) or not isinstance(value, int | float | np.number)):
             fix = f"Its default is {default}."
             raise InputError(f"option {name} of {strategy}", expected="a number", got=repr(value), fix=fix)
+
+
+def _check_own_options(strategy: Strategy, options: Mapping[str, object]) -> None:
+    """Refuse options that a function of the user does not take."""
+    parameters = list(inspect.signature(strategy).parameters.values())[1:] if options else []
+    if options and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        known = [parameter.name for parameter in parameters]
+        for name in options:
+            if name not in known:
+                raise unknown_name(f"option of {strategy_name(strategy)}", name, known)
 
 
 def run_strategy(strategy: str | Strategy, context: Context, **options: object) -> Selection:
@@ -281,4 +295,7 @@ def _checked(selection: Selection, context: Context) -> Selection:
             got=np.array2string(indices, threshold=8),
             fix="A strategy returns Selection(indices, scores).",
         )
+    if np.isnan(scores).any():
+        got = f"{np.isnan(scores).sum()} that are not a number (NaN)"
+        raise InputError("strategy", expected="a number as the score of each item", got=got, fix="Correct the scores.")
     return selection

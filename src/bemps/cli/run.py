@@ -1,6 +1,5 @@
 """`bemps run`: a grid of experiments with the true labels, from flags or a TOML file."""
 
-import json
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from bemps.cli.command_errors import command_line, print_errors
+from bemps.cli.options.shared_arguments import option_value
 from bemps.cli.terminal_progress import ShownProgress
 from bemps.errors import InputError
 from bemps.experiments.run_errors import Failure
@@ -249,14 +249,7 @@ def _split(texts: list[str]) -> list[str]:
 
 def _values(texts: list[str]) -> list[Any]:
     """The same as values: numbers, true and false as such, everything else as text."""
-    return [_value(part) for part in _split(texts)]
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    return [option_value(part) for part in _split(texts)]
 
 
 def _seeds(text: str | None) -> Any:

@@ -1,11 +1,10 @@
 """`bemps select`: probabilities in, the items to label next out."""
 
 import inspect
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,24 +13,28 @@ from rich.progress import Progress
 from bemps._utils.files import check_output, written_whole
 from bemps.acquisition.selection import select as select_items
 from bemps.cli.command_errors import print_errors
-from bemps.cli.options.shared_arguments import Force
+from bemps.cli.options.shared_arguments import Force, option_value
 from bemps.cli.select_files import ARRAYS, read_pool, single_array
 from bemps.cli.selection_output import as_csv, as_json
 from bemps.cli.terminal_progress import ShownProgress
 from bemps.errors import InputError
 from bemps.types import Selection
 
+if TYPE_CHECKING:
+    from bemps.distributed import PoolSelection
+
 DEFAULT = inspect.signature(select_items).parameters["strategy"].default
 # what has a flag of its own
 RESERVED = {*ARRAYS, "n", "strategy", "seed", "ids", "labelled", "members", "on", "work", "id", "skip_corrupt"}
-ArrayFile = Annotated[Path | None, typer.Option(help=".npy file; see the array of that name below")]
+ArrayFile = Annotated[Path | None, typer.Option(help=".npy file; see the array of that name above")]
+SHOWN_SHARDS = 5  # names of damaged shards on the screen
 
 
 def select(
     probs: Annotated[
         str,
         typer.Argument(
-            help="(E, N, K) probabilities, or (N, K) of one model: .npy, .npz with the arrays named below, or shards "
+            help="(E, N, K) probabilities, or (N, K) of one model: .npy, .npz with the arrays named above, or shards "
             "with --on"
         ),
     ],
@@ -132,7 +135,9 @@ def select(
         else:
             _refuse_with_on(ids, labelled, members)
             shard_options = {"on": on, "work": work, "id": id_, "skip_corrupt": skip_corrupt}
-            text = writer(_from_shards(probs, n, seed, beside, options | shard_options), None)
+            batch = _from_shards(probs, n, seed, beside, options | shard_options)
+            text = writer(batch, None)
+            _say_skipped(batch)
         if out is None:
             sys.stdout.write(text)
         else:
@@ -158,7 +163,18 @@ def _refuse_with_on(ids: Path | None, labelled: Path | None, members: int | None
             raise InputError(name, expected="one file of arrays", got="shards, with --on", fix=fix)
 
 
-def _from_shards(source: str, n: int, seed: int, arrays: Mapping[str, Any], options: dict[str, Any]) -> Selection:
+def _say_skipped(batch: "PoolSelection") -> None:
+    """Name the damaged shards that were left out, and say what positions count."""
+    if not batch.skipped:
+        return
+    names = ", ".join(batch.skipped[:SHOWN_SHARDS]) + (", ..." if len(batch.skipped) > SHOWN_SHARDS else "")
+    positions = "index counts their items too."
+    if batch.uncounted:
+        positions = "How many items they hold is not known, so index is left out. Use shard and row, or --id COLUMN."
+    typer.echo(f"Damaged shards left out: {len(batch.skipped)} ({names}). {positions}", err=True)
+
+
+def _from_shards(source: str, n: int, seed: int, arrays: Mapping[str, Any], options: dict[str, Any]) -> "PoolSelection":
     """From Parquet shards, with a bar on the terminal."""
     from bemps.distributed import select as select_from_shards
 
@@ -179,10 +195,7 @@ def _option(text: str) -> tuple[str, object]:
             got=repr(text),
             fix="For example: --option T=0.3. Where bemps select has a flag, use the flag.",
         )
-    try:
-        return name.strip(), json.loads(value)
-    except (ValueError, RecursionError):
-        return name.strip(), value
+    return name.strip(), option_value(value)
 
 
 def _writer(out: Path | None) -> Callable[[Selection, Sequence[str] | None], str]:

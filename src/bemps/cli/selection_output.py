@@ -10,7 +10,7 @@ from bemps.types import Selection
 
 
 def as_csv(selection: Selection, ids: Sequence[str] | None = None) -> str:
-    """One line for each item, best first: rank, index, score and, where known, id, shard and row.
+    """One line for each item, best first: rank, score and, where known, index, id, shard and row.
 
     `stands_for` is how many candidates an item stands for, itself among them; `cluster` their positions.
     """
@@ -23,23 +23,24 @@ def as_csv(selection: Selection, ids: Sequence[str] | None = None) -> str:
 
 
 def _columns(selection: Selection, ids: Sequence[str] | None) -> dict[str, Sequence[Any]]:
-    columns: dict[str, Sequence[Any]] = {
-        "rank": range(len(selection)),
-        "index": selection.indices.tolist(),
-        "score": [repr(score) for score in selection.scores.tolist()],
-    }
+    columns: dict[str, Sequence[Any]] = {"rank": range(len(selection))}
+    if _has_positions(selection):
+        columns["index"] = selection.indices.tolist()
+    columns["score"] = [repr(score) for score in selection.scores.tolist()]
     columns |= _locations(selection) or {}
     if ids is not None:
         columns["id"] = [ids[index] for index in selection.indices.tolist()]
     if selection.clusters is not None:
         columns["stands_for"] = [len(cluster) for cluster in selection.clusters]
+    if selection.clusters is not None and _has_positions(selection):
         columns["cluster"] = [" ".join(map(str, cluster.tolist())) for cluster in selection.clusters]
     return columns
 
 
 def as_json(selection: Selection, ids: Sequence[str] | None = None) -> str:
     """One object with indices, scores, clusters and, where known, ids; from shards shard, row and id of each item."""
-    parts: dict[str, Any] = {"indices": selection.indices.tolist(), "scores": selection.scores.tolist()}
+    indices = selection.indices.tolist() if _has_positions(selection) else None
+    parts: dict[str, Any] = {"indices": indices, "scores": selection.scores.tolist()}
     locations = _locations(selection)
     if locations is None:
         parts["clusters"] = None if selection.clusters is None else [cluster.tolist() for cluster in selection.clusters]
@@ -49,6 +50,11 @@ def as_json(selection: Selection, ids: Sequence[str] | None = None) -> str:
     if ids is not None:
         parts["ids"] = [ids[index] for index in selection.indices.tolist()]
     return json.dumps(parts, allow_nan=False) + "\n"
+
+
+def _has_positions(selection: Selection) -> bool:
+    """Whether positions in the whole pool are known: not where it is unknown how many rows a skipped shard has."""
+    return not getattr(selection, "uncounted", ())
 
 
 def _locations(selection: Selection) -> dict[str, Sequence[Any]] | None:

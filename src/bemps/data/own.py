@@ -2,13 +2,11 @@
 
 from types import MappingProxyType
 
-import numpy as np
-
 from bemps.checks import generator
 from bemps.data.identity import hashes_of
 from bemps.data.loading import rows_outside_test
 from bemps.data.sampling import stratified_holdout
-from bemps.data.table import NO_LABEL, Dataset, Table
+from bemps.data.table import Dataset, Table
 from bemps.data.table_building import natural_order
 from bemps.errors import InputError, parameter
 
@@ -23,7 +21,7 @@ def dataset_of(
     Parameters
     ----------
     table : Table
-        The labelled rows. Every row needs a label, because an experiment uses the labels as answers.
+        The rows. Those without a label are left out, because an experiment uses the labels as answers.
     test : Table, optional
         The test set. None: a stratified share of the table is held out.
     name : str
@@ -36,17 +34,20 @@ def dataset_of(
     Returns
     -------
     Dataset
-        The pool and the test set. Rows of the pool whose content is in the test set are left out and counted.
+        The pool and the test set. Rows of the pool whose content is in the test set are left out. `notes` say how many
+        rows were left out.
     """
     classes = table.classes if test is None else _joined(table, test)
-    for part in (table, *(() if test is None else (test,))):
-        _refuse_unlabelled(part)
-    if test is None:
+    table, notes = _labelled(table, "pool" if test is not None else "rows")
+    if test is not None:
+        test, more = _labelled(test, "test")
+        notes += more
+    else:
         assert table.labels is not None
         pool_rows, test_rows = stratified_holdout(table.labels, share, generator(seed, HOLD_OUT))
         table, test = table[pool_rows], table[test_rows]
     rows, gone = rows_outside_test(hashes_of(table.items), set(hashes_of(test.items)))
-    notes = (f"pool: {gone.rows:,} rows also in the test set, left out",) if gone.rows else ()
+    notes += (f"pool: {gone.rows:,} rows also in the test set, left out",) if gone.rows else ()
     pool = table[rows].recoded(classes)
     return Dataset(name, pool, test.recoded(classes), None, MappingProxyType({"pool": gone}), "own data", notes)
 
@@ -57,13 +58,15 @@ def _joined(table: Table, test: Table) -> tuple[str, ...]:
     return table.classes if both == set(table.classes) else natural_order(both)
 
 
-def _refuse_unlabelled(table: Table) -> None:
-    missing = np.arange(len(table)) if table.labels is None else np.flatnonzero(table.labels == NO_LABEL)
-    if len(missing):
-        first = ", ".join(table.ids[row] for row in missing[:5].tolist())
+def _labelled(table: Table, part: str) -> tuple[Table, tuple[str, ...]]:
+    """The rows with a label, and a note that counts the others."""
+    rows = table.labelled()
+    if not len(rows):
         raise InputError(
-            "labels",
-            expected="one for every row",
-            got=f"{len(missing):,} rows without, first {first}",
-            fix=f"Name the label column ({parameter('label', '...') or 'label'}) and remove the rows that have none.",
+            f"labels ({part})",
+            expected="rows with a label",
+            got=f"none in {len(table):,} rows",
+            fix=f"Name the label column ({parameter('label', '...') or 'label'}), or label some rows first.",
         )
+    missing = len(table) - len(rows)
+    return (table[rows], (f"{part}: {missing:,} without a label, left out",)) if missing else (table, ())

@@ -34,11 +34,16 @@ def _version(package: str) -> str | None:
         return None
 
 
+def check_folder(out: Path) -> None:
+    """Refuse a folder with other contents. Nothing is made."""
+    if not _of_an_earlier_release(out):
+        check_output(out, option=f"--out {out}", folder=KIND, resume=True)
+
+
 @contextmanager
 def locked_folder(out: Path) -> Iterator[None]:
     """Lock the folder of a run, which is made if needed. A folder with other contents or in use is refused."""
-    if not _of_an_earlier_release(out):
-        check_output(out, option=f"--out {out}", folder=KIND, resume=True)
+    check_folder(out)
     with write_errors(out):
         out.mkdir(parents=True, exist_ok=True)
         if folder_kind(out) is None:

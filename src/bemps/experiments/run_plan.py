@@ -135,10 +135,11 @@ def _refuse_small(config: Config, dataset: Dataset) -> None:
     needed = _initial(config, dataset) + config.budget + validation
     apart = " and a fixed validation set" if validation else ""
     if needed > len(dataset.pool):
+        left_out = f" ({'; '.join(dataset.notes)})" if dataset.notes else ""
         raise InputError(
             f"dataset {dataset.name}",
             expected=f"a pool of at least {needed:,} items: the initial labels, the budget{apart}",
-            got=f"{len(dataset.pool):,}",
+            got=f"{len(dataset.pool):,}{left_out}",
             fix="Lower --budget or --initial.",
         )
 

@@ -18,7 +18,7 @@ from bemps.experiments.inputs.preparation import prepare_texts, write_shared_dat
 from bemps.experiments.journal import write_atomically
 from bemps.experiments.result_tables import write_tables
 from bemps.experiments.run_errors import Failure, write_errors
-from bemps.experiments.run_folder import check_config, locked_folder
+from bemps.experiments.run_folder import check_config, check_folder, locked_folder
 from bemps.experiments.run_plan import RunPlan, plan_run
 from bemps.experiments.run_progress import RoundCounter, progress_reports
 from bemps.experiments.workers import Executor, Task, run_tasks
@@ -97,8 +97,9 @@ def run(
     grid = cells(config)
     if shared is not None:
         run_data.check_shared(Path(shared))
+    check_folder(folder)
+    plan = plan_run(config, grid, folder, data_dir, watcher)  # what it refuses leaves no folder behind
     with locked_folder(folder):
-        plan = plan_run(config, grid, folder, data_dir, watcher)
         check_config(folder, plan.described())
         if shared is not None:
             run_data.link_shared(folder, Path(shared), plan.fingerprints())

@@ -28,8 +28,10 @@ def checked_model(model: Any) -> Model:
         raise InputError(
             "model",
             expected="a model with fit(items, labels, classes, rng) and predict(items)",
-            got=repr(model)[:80],
-            fix="Use one of bemps.models, or a scikit-learn classifier.",
+            got=f"the class {model.__name__}" if isinstance(model, type) else repr(model)[:80],
+            fix=f"Make an instance: {model.__name__}()."
+            if isinstance(model, type)
+            else "Use one of bemps.models, or a scikit-learn classifier.",
         )
     return cast(Model, model)
 
@@ -212,9 +214,14 @@ def checked_surprisal(surprisal: ArrayLike | None, items: Items) -> Float[Array,
 
 def check_rules(rules: Any) -> None:
     """Refuse anything but a list of stopping rules."""
-    fits = isinstance(rules, Sequence) and all(
-        isinstance(rule, StoppingRule) and not isinstance(rule, type) for rule in rules
-    )
-    if not fits:
+    if not isinstance(rules, Sequence) or isinstance(rules, str):
         fix = "For example: learner.advice([Budget(500), Stable()]), from bemps.learner."
         raise InputError("rules", expected="a list of stopping rules", got=repr(rules)[:80], fix=fix)
+    for rule in rules:
+        if isinstance(rule, type):
+            got, fix = f"the class {rule.__name__}", f"Make an instance: {rule.__name__}(...)."
+            raise InputError("rules", expected="stopping rules", got=got, fix=fix)
+        if not isinstance(rule, StoppingRule):
+            got = f"{repr(rule)[:80]} without it"
+            fix = "Give it a method reason(self, progress) that returns the reason to stop as text, or None."
+            raise InputError("rules", expected="stopping rules, which have a method reason", got=got, fix=fix)

@@ -148,7 +148,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class GainBelow:
-    """Stop when the next batch brings less than a limit, both as the members expect and as simulated projects show.
+    """Stop when the next batch brings less than a limit, as the members expect and in the mean of simulated projects.
 
     Parameters
     ----------
@@ -171,9 +171,13 @@ class GainBelow:
         forecast = progress.forecast
         if forecast is None or forecast.experience is None:
             return None
-        if max(forecast.gain + forecast.standard_error, forecast.experience.mean) >= self.gain:
+        expected, experience = forecast.gain + forecast.standard_error, forecast.experience.mean
+        if max(expected, experience) >= self.gain:
             return None
-        return f"{forecast}: below {self.gain:g}"
+        return (
+            f"the next {forecast.size} labels lower the Brier score by {experience:.3g} in the mean of simulated"
+            f" projects and by at most {expected:.3g} as the members expect: both are below {self.gain:g}"
+        )
 
 
 @dataclass(frozen=True)

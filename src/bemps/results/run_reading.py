@@ -168,6 +168,9 @@ def _refuse_twice(folder: Path, rows: Columns, axes: tuple[str, ...]) -> None:
 def _unusable(folder: Path, got: str) -> InputError:
     new = "NEW_FOLDER" if folder.exists() else folder
     fix = f"Make one: bemps run --dataset digits --strategies coremse,margin,random --out {new}"
+    if (folder / "config.json").is_file():
+        got = f"a run without a finished table: {got}"
+        fix = "Wait until `bemps run` ends, or run the same command again: it goes on."
     return InputError(str(folder), expected="a folder with the results of a run", got=got, fix=fix)
 
 

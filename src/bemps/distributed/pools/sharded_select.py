@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ IN_PROCESS = "here"
 
 @dataclass(frozen=True, eq=False)
 class PoolSelection(Selection):
-    """A batch from shards. `indices` count through the shards in the order of their names.
+    """A batch from shards. `indices` count through all shards in the order of their names.
 
     Attributes
     ----------
@@ -52,6 +52,8 @@ class PoolSelection(Selection):
         How many candidates k-means saw. None: all of them, and the batch is that of `bemps.select`.
     skipped : tuple of str
         The names of corrupt shards that were left out.
+    uncounted : tuple of str
+        Those of them whose number of rows is unknown. `indices` and `clusters` then count without these shards.
     """
 
     shards: tuple[str, ...] = ()
@@ -61,6 +63,7 @@ class PoolSelection(Selection):
     candidates: int | None = None
     sampled: int | None = None
     skipped: tuple[str, ...] = ()
+    uncounted: tuple[str, ...] = ()
 
 
 def select(
@@ -162,15 +165,16 @@ def select(
             reader, folder, w, model=serialized, items=columns if serialized else (), skip_corrupt=skip_corrupt
         )
         points = None if estimation is None else reader.with_weight(checks.probabilities(estimation, "estimation"))
-        pool, damaged = _pool(runner, str(source), store, [*columns, *([id] if id else [])], skip_corrupt)
+        pool, uncounted = _pool(runner, str(source), store, [*columns, *([id] if id else [])], skip_corrupt)
         checks.batch_size(n, pool.size)
         most_bytes = checks.integer(cluster_memory, "cluster_memory", 1)
         selector = PoolSelector(strategy, plan, all_options, n, rng, shard_pass, w, points, most_bytes)
         readable, picked = selector.select(pool)
         read_names = {shard.name for shard in readable.shards}
-        skipped = [*damaged, *(shard.name for shard in pool.shards if shard.name not in read_names)]
+        skipped = [*uncounted, *(shard.name for shard in pool.shards if shard.name not in read_names)]
         originals = ShardedPool(runner, tuple(shard for shard in pool.shards if shard.name in read_names))
-        return _with_locations(originals, picked, id, store, tuple(sorted(skipped)))
+        batch = _with_locations(pool, _among_all(pool, originals, picked), id, store)
+        return replace(batch, skipped=tuple(sorted(skipped)), uncounted=tuple(uncounted))
 
 
 def _cluster(on: str, work: str | Path | None) -> Cluster | None:
@@ -241,9 +245,22 @@ def _pool(
     ]
 
 
-def _with_locations(
-    pool: ShardedPool, picked: PoolBatch, id: str | None, store: FileStore, skipped: tuple[str, ...]
-) -> PoolSelection:
+def _among_all(pool: ShardedPool, readable: ShardedPool, picked: PoolBatch) -> PoolBatch:
+    """The batch with positions among the items of all shards, also of those that were skipped."""
+    if len(readable.shards) == len(pool.shards):
+        return picked
+    all_starts = dict(zip((shard.name for shard in pool.shards), pool.starts.tolist(), strict=False))
+    shifts = np.array([all_starts[shard.name] for shard in readable.shards]) - readable.starts[:-1]
+
+    def shifted(positions: Int[Array, " n"]) -> Int[Array, " n"]:
+        moved: Int[Array, " n"] = positions + shifts[np.searchsorted(readable.starts, positions, side="right") - 1]
+        return moved
+
+    clusters = None if picked.clusters is None else tuple(map(shifted, picked.clusters))
+    return replace(picked, indices=shifted(picked.indices), clusters=clusters)
+
+
+def _with_locations(pool: ShardedPool, picked: PoolBatch, id: str | None, store: FileStore) -> PoolSelection:
     """The batch, with the shard and row of each item."""
     names = np.empty(len(picked.indices), object)
     ids = np.empty(len(picked.indices), object)
@@ -266,5 +283,4 @@ def _with_locations(
         cluster_sizes=picked.sizes,
         candidates=picked.candidates,
         sampled=picked.sampled,
-        skipped=skipped,
     )

@@ -7,6 +7,7 @@ array-*.npy     arrays of the model, of items with several parts, and of surpris
 .bemps          says that bemps wrote the folder
 """
 
+import hashlib
 import json
 import re
 import tempfile
@@ -27,6 +28,7 @@ from bemps.types import Array
 
 KIND = "saved learner"
 STATE = "learner.json"
+DIGEST = "digest"  # the field of learner.json that tells a changed file; older releases wrote none
 # what NumPy raises for files that it did not write
 BAD_ARRAYS = (ValueError, OSError, EOFError, TypeError, OverflowError, MemoryError, SyntaxError, TokenError)
 
@@ -142,10 +144,25 @@ def check_target(folder: Path, known: str | None, force: bool) -> None:
 
 def read_state(folder: Path) -> dict[str, Any]:
     """Read the JSON object of the learner."""
+    if folder.is_file():
+        raise not_a_saved_learner(folder, "a file that is neither such a folder nor a zip file of one")
     state = read_json(folder, STATE)
     if not isinstance(state, dict):
         raise not_a_saved_learner(folder, f"{STATE} that is no object")
+    if DIGEST in state and state[DIGEST] != state_digest(state):
+        raise InputError(
+            str(folder),
+            expected=f"{STATE} as learner.save wrote it",
+            got="one that was changed or damaged",
+            fix=f"Take another copy of the folder. If you changed it on purpose, remove {DIGEST!r} from {STATE}.",
+        )
     return state
+
+
+def state_digest(state: dict[str, Any]) -> str:
+    """The digest of everything in `learner.json` but the digest itself."""
+    content = json.dumps({name: value for name, value in state.items() if name != DIGEST})
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
 def check_files(folder: Path, digests: Any) -> None:
@@ -166,7 +183,8 @@ def read_json(folder: Path, name: str) -> Any:
     try:
         return json.loads((folder / name).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise not_a_saved_learner(folder, f"{name} that cannot be read: {error}"[:200], error) from error
+        reason = getattr(error, "strerror", None) or str(error)
+        raise not_a_saved_learner(folder, f"{name} that cannot be read: {reason}"[:200], error) from error
 
 
 def read_array(folder: Path, name: str) -> Array:

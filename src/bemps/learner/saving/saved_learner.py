@@ -96,14 +96,16 @@ def _encoded(what: str, value: Any) -> bytes:
 
 
 def _write(draft: Path, state: dict[str, Any], items: bytes, arrays: dict[str, Array]) -> None:
-    """All files; the JSON knows the bytes of the others."""
+    """All files; the JSON knows the bytes of the others, and its own content."""
     draft.mkdir()
     files.mark_folder(draft, learner_folder.KIND)
     for name, rows in arrays.items():
         np.save(draft / name, rows, allow_pickle=False)
     (draft / "items.json").write_bytes(items)
     digests = {name: digest_of(draft / name) for name in ("items.json", *arrays)}
-    (draft / learner_folder.STATE).write_bytes(_encoded("labels and settings", state | {"files": digests}))
+    state = state | {"files": digests}
+    state[learner_folder.DIGEST] = learner_folder.state_digest(state)
+    (draft / learner_folder.STATE).write_bytes(_encoded("labels and settings", state))
 
 
 def _state_of(learner: "ActiveLearner", writer: DescriptionWriter, with_model: bool) -> dict[str, Any]:

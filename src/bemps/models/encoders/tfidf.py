@@ -99,7 +99,7 @@ class TfidfEncoder:
             reduce = TruncatedSVD(width, random_state=self.seed)
         with np.errstate(invalid="ignore"):  # texts that are all the same: no variance to explain
             reduce.fit(vectoriser.transform(self.pool))
-        return vectoriser, reduce, width
+        return vectoriser, reduce, len(reduce.components_) if words > 1 else width  # no more directions than texts
 
 
 def tfidf_vectors(pool: Sequence[str], *, dimensions: int = 256, rng: np.random.Generator) -> TfidfEncoder:
