@@ -154,7 +154,14 @@ def test_lines_above_the_table_of_a_workbook_are_shown_as_left_out(web):
     assert '<option value="comment" selected>comment</option>' in page.text
 
 
-SHEETS = {"t.xlsx": workbook_bytes([["Read me"], ["nothing here"]], Items=ROWS, Empty=[])}
+SHEETS = {"t.xlsx": workbook_bytes([["read", "me"], ["nothing", "here"]], Items=ROWS, Empty=[])}
+
+
+@pytest.mark.parametrize("cover", [[["Archive"]], [["Archive"], ["of"], ["May"]]])
+def test_a_cover_is_passed_over_and_can_be_chosen(web, cover):
+    _, page = looked(web, {"t.xlsx": workbook_bytes(cover, Items=ROWS)})
+    assert "8 rows, 3 columns" in page.text
+    assert '<option value="Sheet">Sheet</option> <option value="Items" selected>' in " ".join(page.text.split())
 
 
 def test_another_sheet_of_a_workbook_is_chosen(server, web):

@@ -11,7 +11,7 @@ from typing import Any
 from bemps.project.accuracy import FEWEST_AUDITED
 from bemps.project.history import AHEAD
 from bemps.server.engine import Engine
-from bemps.server.panels.outlook import audit_shortage, can_learn, in_words
+from bemps.server.panels.outlook import audit_shortage, can_learn, in_words, late_accuracy
 from bemps.server.queue.class_search import SIZE
 from bemps.store import Answer
 
@@ -64,6 +64,7 @@ def progress_of(
         "times_right": times_right(audit["accuracy"]) if audit and "accuracy" in audit else None,
         "audit_share": engine.schedule.audit_share,
         "shortage": audit_shortage(engine, answers),
+        "late": late_accuracy(engine),
         "advice": advice_of(last, unlabelled),
         "outcomes": [outcome_words(outcome) for outcome in last.get("outcomes") or []],
         "can_learn": can_learn(engine, answers),
