@@ -278,7 +278,7 @@ def test_subfolders_can_be_the_classes(server, web):
         ("a.zip", b"no zip", "expected a zip file; got BadZipFile"),
         ("a.zip", zipped({"../out.txt": b"x"}), "expected a name inside the folder"),
         ("a.zip", zipped({"a/../../out.txt": b"x"}), "expected a name inside the folder"),
-        ("a.zip", zipped({"bomb.txt": b"0" * 3_000_000}), "grow 200 times at most"),
+        ("a.zip", zipped({"bomb.txt": b"0" * 3_000_000}), "File a.zip: expected files that grow 200 times at most"),
         ("a.zip", zipped({"a.pdf": b"x"}), "expected something to label in it"),
     ],
 )
@@ -286,6 +286,7 @@ def test_a_file_that_is_refused_leaves_nothing(name, content, words, server, web
     upload, answer = send(web, {name: content})
     assert answer.status_code == 422
     assert words in answer.json()["error"]
+    assert str(server.folder) not in answer.json()["error"]
     if name == "a.zip":
         assert left(server.folder) == []
     else:
