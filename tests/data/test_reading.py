@@ -397,7 +397,9 @@ def test_a_sheet_of_a_workbook(tmp_path: Path) -> None:
     assert read(path, text="body", sheet="Items").items == ["one", "two"]
     with pytest.raises(InputError, match=r"sheet of .*a\.xlsx: expected one of Items, Old, Sheet; got 'items'"):
         read(path, sheet="items")
-    with pytest.raises(InputError, match=r"columns of the sheet 'Sheet'; the workbook also has 'Items', 'Old' \(sheet="):
+    with pytest.raises(
+        InputError, match=r"columns of the sheet 'Sheet'; the workbook also has 'Items', 'Old' \(sheet="
+    ):
         read(path, text="body")
     (tmp_path / "a.csv").write_text("body\none\n")
     for other in ("a.csv", "."):

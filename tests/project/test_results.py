@@ -292,7 +292,7 @@ def test_recall_and_precision_of_a_class():
 
 
 def test_progress_is_told_while_predicting(store, tmp_path, monkeypatch):
-    monkeypatch.setattr("bemps.project.project.REPORTED", 50)
+    monkeypatch.setattr("bemps.formats.entries.REPORTED", 50)
     told = []
     Project(store, progress=lambda *step: told.append(step)).export(tmp_path / "all.csv", "predictions")
     assert told == [("predict", 50, 120), ("predict", 100, 120)]

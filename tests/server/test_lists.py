@@ -166,7 +166,9 @@ def test_lengths_are_the_same_on_the_page_on_the_server_and_in_the_store(server,
         ann.panel("classes")
         ann.page.fill("#new-class", "c" * 3_000)  # refused, not cut
         ann.page.press("#new-class", "Enter")
-        ann.sees("#panel .problem:not(:empty)", f"Name: expected at most {LONGEST_NAME} characters; got 3,000. Shorten it.")
+        ann.sees(
+            "#panel .problem:not(:empty)", f"Name: expected at most {LONGEST_NAME} characters; got 3,000. Shorten it."
+        )
         (item,) = eve.next()
         for extra, status in ((0, 200), (1, 422)):
             assert eve.answer(item["id"], kind="note", note="n" * (LONGEST_NOTE + extra)).status_code == status

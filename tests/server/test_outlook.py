@@ -111,6 +111,16 @@ def test_an_accuracy_that_comes_late_is_announced_with_the_share_that_brings_it_
         assert "items that are left" not in ann.panel("progress")
 
 
+def test_the_header_counts_what_measures_the_model_before_its_next_order(folder):
+    with Here(folder, audit=0.2) as server, server.person() as ann:
+        as_if_there_was_a_model(
+            server, ready=True, audit={"drawn": 48, "needed": 20, "size": 3}, advice={"rises": None}
+        )
+        for item in sorted(server.store.audit())[:6]:
+            ann.answer(item, "bug").raise_for_status()
+        assert "(6 of 20 items that measure it)" in ann.state()["summary"]["words"]
+
+
 def test_no_share_is_advised_where_the_items_came_with_their_labels(tmp_path):
     write_tickets(tmp_path / "tickets.csv", tickets(60))
     with Here(tmp_path) as server, server.person() as ann:

@@ -74,7 +74,9 @@ def _rows(path: Path, sheet: str | None) -> tuple[tuple[str, ...], str, list[tup
         with warnings.catch_warnings(), path.open("rb") as file, closing(_opened(library, file)) as workbook:
             warnings.simplefilter("ignore")  # of styles and checks of input that are of no interest here
             sheets = {each.title: each for each in workbook.worksheets if next(_filled(each), None)}
-            name = _checked_sheet(path, sheet, tuple(sheets)) or max(sheets, key=lambda name: _like_a_table(sheets[name]))
+            name = _checked_sheet(path, sheet, tuple(sheets)) or max(
+                sheets, key=lambda name: _like_a_table(sheets[name])
+            )
             return tuple(sheets), name, list(_filled(sheets[name]))
     except BempsError:
         raise

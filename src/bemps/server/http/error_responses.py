@@ -23,9 +23,13 @@ class BodyTooLarge(BempsError):
 class ProjectGone(InputError):
     """The error for a project that was deleted or moved."""
 
+    words = "This project was deleted or moved.", "Restore it under Deleted projects, on the page of projects."
+
 
 class ProjectUnknown(ProjectGone):
     """The error for an address at which this server has never seen a project; it may have been moved earlier."""
+
+    words = "There is no project at this address.", "Choose one on the page of projects."
 
 
 def refusal(scope: Scope, status: int, what: str, fix: str, present: Mapping[str, str] | None = None) -> Response:
@@ -64,11 +68,8 @@ def refused(scope: Scope, error: BempsError) -> Response:
         return refusal(scope, 507, f"Not saved: {error.got}.", error.fix)
     if isinstance(error, NotRead):
         return refusal(scope, 503, f"The project cannot be read: {error.got}.", error.fix)
-    if isinstance(error, ProjectUnknown):
-        return refusal(scope, GONE, "There is no project at this address.", error.fix)
     if isinstance(error, ProjectGone):
-        fix = "Restore it under Deleted projects, on the page of projects."
-        return refusal(scope, GONE, "This project was deleted or moved.", fix)
+        return refusal(scope, GONE, *error.words)
     if isinstance(error, InputError):
         what = f"{error.what}: expected {error.expected}; got {error.got}."
         present = error.present if isinstance(error, SavedMeanwhile) else None

@@ -20,6 +20,8 @@ MODEL = 4  # of a point of the curve: the kind of model
 FEW = 10  # labels of a class
 ROUGH = 0.15  # with an interval wider than this the accuracy is told in tenths
 UNCLEAR = "It is too early to say whether to go on."
+MISSED = "It is not clear whether to go on."
+SLOWER = "The last labels changed little."
 LITTLE = "What is left is expected to help little."
 ROUNDS = "the advice to stop comes only after three rounds of 20 labels that say so"
 
@@ -141,7 +143,8 @@ def advice_of(last: dict[str, Any], unlabelled: Mapping[str, int] = MappingProxy
     if forecast is not None and not advice["rises"] and forecast["size"] < AHEAD:
         return {"stop": False, "verdict": LITTLE, "numbers": numbers, "reasons": []}
     if forecast is None or not advice["rises"]:
-        return {"stop": False, "verdict": UNCLEAR, "numbers": numbers, "reasons": [ROUNDS] if forecast else []}
+        verdict = SLOWER if forecast else MISSED if last.get("outcomes") else UNCLEAR
+        return {"stop": False, "verdict": verdict, "numbers": numbers, "reasons": [ROUNDS] if forecast else []}
     return {"stop": False, "verdict": "Worth going on.", "numbers": numbers, "reasons": []}
 
 
