@@ -374,6 +374,15 @@ def test_a_text_in_each_line(tmp_path: Path) -> None:
         read(path, text="body")
 
 
+@pytest.mark.parametrize("cover", [[["Archive"]], [["Archive"], ["of"], ["May"]]])
+def test_a_cover_is_not_taken_for_the_table(tmp_path: Path, cover: list[list[object]]) -> None:
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(workbook_bytes(cover, Items=[["body", "n"], ["one", 1]], Single=[["body"], ["two"]]))
+    table = read(path, text="body")
+    assert (table.items, table.findings.other_sheets) == (["one"], ("Sheet", "Single"))
+    assert read(path, text="body", sheet="Single").items == ["two"]
+
+
 def test_a_sheet_of_a_workbook(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(
@@ -388,6 +397,10 @@ def test_a_sheet_of_a_workbook(tmp_path: Path) -> None:
     assert read(path, text="body", sheet="Items").items == ["one", "two"]
     with pytest.raises(InputError, match=r"sheet of .*a\.xlsx: expected one of Items, Old, Sheet; got 'items'"):
         read(path, sheet="items")
+    with pytest.raises(
+        InputError, match=r"columns of the sheet 'Sheet'; the workbook also has 'Items', 'Old' \(sheet="
+    ):
+        read(path, text="body")
     (tmp_path / "a.csv").write_text("body\none\n")
     for other in ("a.csv", "."):
         with pytest.raises(InputError, match=r"sheet: expected a workbook \(\.xlsx, \.xlsm\)"):

@@ -148,6 +148,13 @@ def test_arrays_read_images_as_the_learner_does(turned_pictures, name):
     script = [sys.executable, "-I", "arrays/predict.py", paths[0]]
     line = json.loads(subprocess.run(script, capture_output=True, text=True, check=True).stdout)
     assert line["image"] == paths[0]
+    (turned_pictures / "cut.png").write_bytes((turned_pictures / "1.png").read_bytes()[:300])
+    with pytest.raises(ValueError, match=r"^im/cut\.png: expected an image that Pillow can read; got "):
+        Model("arrays").predict([paths[0], "im/cut.png"])
+    run = subprocess.run([*script, "im/cut.png", "im/none.png", paths[1]], capture_output=True, text=True, check=False)
+    assert [json.loads(line)["image"] for line in run.stdout.splitlines()] == paths[:2]
+    assert run.returncode == 1
+    assert [line.split(":")[0] for line in run.stderr.splitlines()] == ["Not predicted", "im/cut.png", "im/none.png"]
     readme = (turned_pictures.parent / "arrays" / "README.md").read_text(encoding="utf-8")
     assert 'model.predict(["new/cat.jpg"])' in readme
     assert "pillow" in readme
@@ -285,7 +292,7 @@ def test_recall_and_precision_of_a_class():
 
 
 def test_progress_is_told_while_predicting(store, tmp_path, monkeypatch):
-    monkeypatch.setattr("bemps.project.project.REPORTED", 50)
+    monkeypatch.setattr("bemps.formats.entries.REPORTED", 50)
     told = []
     Project(store, progress=lambda *step: told.append(step)).export(tmp_path / "all.csv", "predictions")
     assert told == [("predict", 50, 120), ("predict", 100, 120)]

@@ -68,11 +68,14 @@ def test_a_blank_name_is_refused_in_plain_words(server):
             assert "Write something." in reply.text
 
 
-def test_a_long_name_is_said_within_the_page(server, browser):
-    with Visitor(browser, server.base, "ann") as ann:
+def test_a_long_name_is_said_within_the_page_and_ones_own_class_is_no_news(server, browser):
+    with Visitor(browser, server.base, "ann") as ann, server.person("eve") as eve:
         ann.page.click("text=Edit classes")
-        ann.page.fill("#new-class", "w" * 200)
+        ann.page.fill("#new-class", "mine")
         ann.press("Enter")
+        ann.page.wait_for_selector('#classes .class[data-label="mine"]')
+        assert ann.page.locator(".notice", has_text="mine").count() == 0
+        eve.post("class", name="w" * 200).raise_for_status()
         ann.sees(".notice", "New class www")
         assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert ann.page.locator(".notice button").bounding_box()["x"] < 1280

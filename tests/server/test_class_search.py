@@ -12,7 +12,7 @@ from bemps.server.panels.progress_panel import few_labels
 from bemps.server.queue.annotator_queues import LEASE
 from bemps.server.queue.class_search import ClassSearch
 from bemps.server.queue.schedule import Schedule
-from bemps.store.events import Answer
+from bemps.store.events import LABEL, Answer
 
 NOW = datetime.now(UTC)
 KEYS = {"bug": "1", "feature": "2", "question": "3"}
@@ -63,6 +63,18 @@ def test_the_schedule_asks_probable_members_first_and_audit_items_all_the_same()
     assert 5 <= len(audited) <= 20
     assert {candidate.origin for candidate in candidates[-2:]} == {"model"}  # the members are used up
     assert "likely" not in {candidate.origin for candidate in schedule.candidates_for("bob", 20, set())}
+
+
+def test_the_members_come_before_items_that_wait_for_a_second_answer():
+    ids = [f"i{row}" for row in range(40)]
+    schedule = Schedule(ids, audit_share=0.0)
+    schedule.mark_overlap(ids[:8])
+    for item in ids[:8]:
+        schedule.set_answers(item, [Answer(item, "bug", LABEL, "bob", NOW, None, 1, None)])
+    assert {candidate.origin for candidate in schedule.candidates_for("ann", 5, set())[:5]} == {"overlap"}
+    schedule.class_searches["ann"] = ClassSearch("bug", dict.fromkeys(ids[20:23], 0.5))
+    origins = [candidate.origin for candidate in schedule.candidates_for("ann", 40, set())]
+    assert (origins[:3], origins[-5:]) == (["likely"] * 3, ["overlap"] * 5)
 
 
 def test_probable_members_come_to_who_asked_for_them_and_it_ends_after_some(rare):

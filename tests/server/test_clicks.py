@@ -362,6 +362,8 @@ def test_every_change_of_classes_is_announced_until_it_is_put_away(server, brows
         ann.page.click("#notice-close")
         eve.post("class", name="urgent")
         ann.sees("#notice", "New class urgent")
+        eve.post("class", name="1 star")
+        ann.sees("#notice", "(1 is another class)")
         assert "praise" not in ann.page.inner_text("#notice")
 
 

@@ -299,10 +299,15 @@ def judged(mean, **advice):
 
 
 def test_to_go_on_is_not_advised_above_a_forecast_that_says_little_or_nothing(store):
-    for mean in (0.004, None):
+    for mean, verdict in (
+        (0.004, "The last labels changed little."),
+        (None, "It is too early to say whether to go on."),
+    ):
         said = judged(mean)
-        assert said["verdict"] == "It is too early to say whether to go on."
+        assert said["verdict"] == verdict  # nothing is too early once it was worth going on
         assert said["numbers"]
+    missed = {"ready": True, "waiting": 9, "forecast": None, "outcomes": [{}], "advice": {"stop": False, "rises": None}}
+    assert advice_of(missed)["verdict"] == "It is not clear whether to go on."
     assert "three rounds of 20 labels" in judged(0.004)["reasons"][0]
     made = coach(store)
     changes = iter([None, 0.3, 0.0001])

@@ -1,6 +1,7 @@
 """Projects are deleted on the page of projects, and come back whole."""
 
 import os
+import re
 
 import pytest
 from browsing import Visitor, browser_of
@@ -189,4 +190,7 @@ def test_a_project_of_another_server_is_refused_through_the_page(projects):
         assert web.post("api/projects/delete", json={"key": "0" * 12}).status_code == 410
         store.close()
         assert web.post("api/projects/delete", json={"key": key}).is_success
-        assert web.get(f"p/{key}/").status_code == 410
+        gone, never = web.get(f"p/{key}/"), web.get("p/nope/")
+        assert (gone.status_code, never.status_code) == (410, 410)  # a browser keeps its answers in both cases
+        assert "This project was deleted or moved." in gone.text
+        assert "There is no project at this address. Choose one" in " ".join(re.sub("<.*?>", " ", never.text).split())

@@ -41,7 +41,7 @@ def test_images_are_served_with_their_type(photos):
             server.store.answer("ann", name, "label", label)
         server.store.set_all({"no_model": False, "model": "pixels"})
         server.engine.settings = server.store.read_settings()
-        assert "an example that reads image files. NumPy and Pillow are enough" in ann.panel("result")
+        assert "an example that reads image files. It needs NumPy and Pillow, and" in ann.panel("result")
 
 
 def test_a_link_inside_the_folder_is_shown(photos):

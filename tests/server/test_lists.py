@@ -164,9 +164,11 @@ def test_lengths_are_the_same_on_the_page_on_the_server_and_in_the_store(server,
     with Visitor(browser, server.base, "ann") as ann, server.person() as eve:
         assert ann.page.get_attribute("#note", "maxlength") == str(LONGEST_NOTE)
         ann.panel("classes")
-        assert {field.get_attribute("maxlength") for field in ann.page.locator("[name=name]").all()} == {
-            str(LONGEST_NAME)
-        }
+        ann.page.fill("#new-class", "c" * 3_000)  # refused, not cut
+        ann.page.press("#new-class", "Enter")
+        ann.sees(
+            "#panel .problem:not(:empty)", f"Name: expected at most {LONGEST_NAME} characters; got 3,000. Shorten it."
+        )
         (item,) = eve.next()
         for extra, status in ((0, 200), (1, 422)):
             assert eve.answer(item["id"], kind="note", note="n" * (LONGEST_NOTE + extra)).status_code == status

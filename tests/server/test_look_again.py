@@ -98,3 +98,17 @@ def test_own_answers_are_confirmed_and_changed_and_those_of_others_are_not_liste
         assert [current[item].label for item in items] == ["question", "feature", None]
         assert items[1] in few.store.confirmed()
         assert ann.errors == []
+
+
+def test_long_addresses_wrap_on_a_phone(folder, browser):
+    write_tickets(folder / "tickets.csv", [(f"https://example.org/{'aLongPath_' * 15}{n}", "bug") for n in range(4)])
+    with (
+        Here(folder, audit=0.0) as server,
+        Visitor(browser, server.base, "ann", viewport={"width": 390, "height": 844}) as ann,
+    ):
+        for _ in range(3):
+            ann.label("1")
+            ann.saved()
+        listed(ann, "own").nth(2).wait_for()
+        assert ann.page.evaluate("document.querySelector('#panel').scrollWidth <= innerWidth")
+        assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth")

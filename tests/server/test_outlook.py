@@ -6,7 +6,7 @@ import pytest
 from serving import Here, tickets, write_tickets
 
 from bemps.server.http.templating import render
-from bemps.server.panels.outlook import audit_shortage, in_words, without_label
+from bemps.server.panels.outlook import audit_shortage, in_words, late_accuracy, without_label
 from bemps.store import SOURCE
 
 
@@ -95,6 +95,30 @@ def test_the_share_that_is_named_brings_an_accuracy(tmp_path):
         ann.post("settings", values={"audit_share": "22"}).raise_for_status()
         assert audit_shortage(server.engine, {}) is None
         assert "is right takes 20 labelled items" in ann.panel("progress")
+
+
+def test_an_accuracy_that_comes_late_is_announced_with_the_share_that_brings_it_earlier(tmp_path):
+    write_tickets(tmp_path / "tickets.csv", tickets(240))
+    with Here(tmp_path) as server, server.person() as ann:
+        as_if_there_was_a_model(server)
+        assert audit_shortage(server.engine, {}) is None
+        assert late_accuracy(server.engine) == {"asks": 200, "left": 240, "share": 17}
+        page = " ".join(ann.panel("progress").split())
+        assert "Here that is known only after about 200 of the 240 items that are left." in page
+        assert "Under <i>Settings</i>, 17 percent of items drawn at random bring it after about half of them." in page
+        ann.post("settings", values={"audit_share": "17"}).raise_for_status()
+        assert late_accuracy(server.engine) is None
+        assert "items that are left" not in ann.panel("progress")
+
+
+def test_the_header_counts_what_measures_the_model_before_its_next_order(folder):
+    with Here(folder, audit=0.2) as server, server.person() as ann:
+        as_if_there_was_a_model(
+            server, ready=True, audit={"drawn": 48, "needed": 20, "size": 3}, advice={"rises": None}
+        )
+        for item in sorted(server.store.audit())[:6]:
+            ann.answer(item, "bug").raise_for_status()
+        assert "(6 of 20 items that measure it)" in ann.state()["summary"]["words"]
 
 
 def test_no_share_is_advised_where_the_items_came_with_their_labels(tmp_path):

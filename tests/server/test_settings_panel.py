@@ -1,10 +1,13 @@
 """Settings of a project that people change on the page."""
 
+from dataclasses import replace
+
 import pytest
 from browsing import Visitor, browser_of
 from serving import Here, eventually, tickets
 
 from bemps.errors import InputError
+from bemps.project import project_models
 from bemps.server.panels.settings_panel import FIELDS, changed_settings, settings_rows
 from bemps.store import open_store
 from bemps.store.project_settings import NAMES, ProjectSettings
@@ -162,6 +165,16 @@ def test_fine_tuning_is_switched_off_and_on_while_people_label(folder):
         assert status.state != "failed"
         assert len(status.history["rounds"]) >= len(history["rounds"])
         assert ann.next(1)
+
+
+def test_what_learning_the_language_lacks_is_said_where_it_is_switched_on(folder, monkeypatch):
+    monkeypatch.setattr(project_models, "FINE_TUNING_PACKAGES", ("absent",))
+    with Here(folder, model="tfidf") as server, server.person() as ann:
+        assert "Now it does not" not in ann.panel("settings")  # this model learns no language
+        server.engine.settings = replace(server.engine.settings, model="minilm-words")
+        assert "Now it does not: learning from your texts would need" in ann.panel("settings")
+        server.engine.settings = replace(server.engine.settings, adapt="off")
+        assert "Now it does not" not in ann.panel("settings")
 
 
 def test_images_are_asked_nothing_about_texts():

@@ -154,7 +154,14 @@ def test_lines_above_the_table_of_a_workbook_are_shown_as_left_out(web):
     assert '<option value="comment" selected>comment</option>' in page.text
 
 
-SHEETS = {"t.xlsx": workbook_bytes([["Read me"], ["nothing here"]], Items=ROWS, Empty=[])}
+SHEETS = {"t.xlsx": workbook_bytes([["read", "me"], ["nothing", "here"]], Items=ROWS, Empty=[])}
+
+
+@pytest.mark.parametrize("cover", [[["Archive"]], [["Archive"], ["of"], ["May"]]])
+def test_a_cover_is_passed_over_and_can_be_chosen(web, cover):
+    _, page = looked(web, {"t.xlsx": workbook_bytes(cover, Items=ROWS)})
+    assert "8 rows, 3 columns" in page.text
+    assert '<option value="Sheet">Sheet</option> <option value="Items" selected>' in " ".join(page.text.split())
 
 
 def test_another_sheet_of_a_workbook_is_chosen(server, web):
@@ -271,7 +278,7 @@ def test_subfolders_can_be_the_classes(server, web):
         ("a.zip", b"no zip", "expected a zip file; got BadZipFile"),
         ("a.zip", zipped({"../out.txt": b"x"}), "expected a name inside the folder"),
         ("a.zip", zipped({"a/../../out.txt": b"x"}), "expected a name inside the folder"),
-        ("a.zip", zipped({"bomb.txt": b"0" * 3_000_000}), "grow 200 times at most"),
+        ("a.zip", zipped({"bomb.txt": b"0" * 3_000_000}), "File a.zip: expected files that grow 200 times at most"),
         ("a.zip", zipped({"a.pdf": b"x"}), "expected something to label in it"),
     ],
 )
@@ -279,6 +286,7 @@ def test_a_file_that_is_refused_leaves_nothing(name, content, words, server, web
     upload, answer = send(web, {name: content})
     assert answer.status_code == 422
     assert words in answer.json()["error"]
+    assert str(server.folder) not in answer.json()["error"]
     if name == "a.zip":
         assert left(server.folder) == []
     else:

@@ -46,7 +46,9 @@ def predict(
     ] = None,
     encoding: Annotated[str | None, typer.Option(help="encoding of FILE, if not UTF-8")] = None,
     delimiter: Annotated[str | None, typer.Option(help="separator of FILE, if not a comma")] = None,
-    sheet: Annotated[str | None, typer.Option(help="sheet of a workbook (default: the first that has rows)")] = None,
+    sheet: Annotated[
+        str | None, typer.Option(help="sheet of a workbook (default: the first that holds a table)")
+    ] = None,
     format_: Annotated[
         str | None,
         typer.Option("--format", help="a format of `bemps export`; without it the ending of the file decides"),

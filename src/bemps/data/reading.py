@@ -85,7 +85,7 @@ def read(
         Whether the table keeps all columns: labels and predictions can then be written beside them. Those of a folder
         are `file` (of images: `image`), the relative path, and `folder` where it has subfolders.
     sheet : str, optional
-        The sheet of a workbook. None takes the first that has rows; `findings` of the table names the others.
+        The sheet of a workbook. None takes the first that holds a table; `findings` of the table names the others.
 
     Returns
     -------

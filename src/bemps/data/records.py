@@ -71,7 +71,7 @@ class Dialect:
     header : tuple of str, optional
         The names of the columns, if the file has no header line.
     sheet : str, optional
-        The sheet of a workbook. None: the first that has rows.
+        The sheet of a workbook. None: the first that holds a table.
     """
 
     delimiter: str = ","
@@ -201,19 +201,19 @@ class NoColumnNamed(InputError):
     columns: tuple[str, ...] = ()
 
 
-def _no_name(path: Path, names: Sequence[str]) -> NoColumnNamed:
+def _no_name(path: Path, names: Sequence[str], where: str) -> NoColumnNamed:
     error = NoColumnNamed(
         f"columns of {path}",
         expected=f"{parameter('text')}{hint(' (or {})', 'image')} to name one of {', '.join(map(repr, names))}",
         got="neither",
         fix=f"Name the column that holds the texts ({parameter('text', '...')})"
-        f"{hint(' or the image paths ({})', 'image', '...')}.",
+        f"{hint(' or the image paths ({})', 'image', '...')}.{where}",
     )
     error.columns = tuple(names)
     return error
 
 
-def missing_column_error(path: Path, name: str, existing: Iterable[str]) -> InputError:
+def missing_column_error(path: Path, name: str, existing: Iterable[str], where: str = "") -> InputError:
     """The error for a column that the file does not have, or for no column at all.
 
     Parameters
@@ -224,6 +224,8 @@ def missing_column_error(path: Path, name: str, existing: Iterable[str]) -> Inpu
         The column; empty if none was named.
     existing : iterable of str
         The columns of the file.
+    where : str
+        A sentence that says where in the file these columns are.
 
     Returns
     -------
@@ -231,12 +233,12 @@ def missing_column_error(path: Path, name: str, existing: Iterable[str]) -> Inpu
         The error. It lists the columns of the file.
     """
     if name == UNNAMED:
-        return _no_name(path, list(existing))
+        return _no_name(path, list(existing), where)
     return InputError(
         f"column {name!r} of {path}",
         expected=f"one of {', '.join(map(repr, existing))}",
         got=repr(name),
-        fix="Pass the name of a column that exists (names are case-sensitive).",
+        fix=f"Pass the name of a column that exists (names are case-sensitive).{where}",
     )
 
 

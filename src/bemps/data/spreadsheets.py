@@ -1,4 +1,4 @@
-"""Excel workbooks: one sheet with rows, every cell as the text that a CSV file would hold."""
+"""Excel workbooks: one sheet with a table, every cell as the text that a CSV file would hold."""
 
 import datetime
 import re
@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from statistics import median_low
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from bemps._utils.archives import check_archive
 from bemps._utils.extras import optional_import
 from bemps.data.records import Records, distinct_names, missing_column_error
-from bemps.errors import BempsError, InputError, unknown_name
+from bemps.errors import BempsError, InputError, hint, unknown_name
 
 # what openpyxl and the parsers below it raise for workbooks that are cut or changed
 DAMAGE = (
@@ -29,7 +30,7 @@ MOST_COUNTED = 1_000  # rows that say how many cells are usually filled
 
 
 def read_workbook(path: Path, requested: Sequence[str], *, others: bool = False, sheet: str | None = None) -> Records:
-    """The columns of a sheet, or of the first that has rows.
+    """The columns of a sheet, or of the first that holds a table (`_like_a_table`).
 
     A column without a name that holds something is `column N`.
     """
@@ -41,7 +42,7 @@ def read_workbook(path: Path, requested: Sequence[str], *, others: bool = False,
     names = distinct_names([_at(titles, i).strip() or f"column {i + 1}" for i in positions])
     for column in requested:
         if column not in names:
-            raise missing_column_error(path, column, names)
+            raise missing_column_error(path, column, names, _other_sheets(name, sheets))
     read = names if others else list(dict.fromkeys(requested))
     places = {name: positions[names.index(name)] for name in read}
     columns: dict[str, list[Any]] = {name: [_at(row, places[name]) for _, row in body] for name in read}
@@ -66,14 +67,16 @@ def _at(row: list[str], position: int) -> str:
 
 
 def _rows(path: Path, sheet: str | None) -> tuple[tuple[str, ...], str, list[tuple[int, list[str]]]]:
-    """The names of the sheets with rows, that of the one to read, and its rows: numbers, and cells as texts."""
+    """The names of the sheets with cells, that of the one to read, and its rows: numbers, and cells as texts."""
     library = optional_import("openpyxl", "label", "reading Excel workbooks")
     check_archive(path, "an Excel workbook")
     try:
         with warnings.catch_warnings(), path.open("rb") as file, closing(_opened(library, file)) as workbook:
             warnings.simplefilter("ignore")  # of styles and checks of input that are of no interest here
             sheets = {each.title: each for each in workbook.worksheets if next(_filled(each), None)}
-            name = _checked_sheet(path, sheet, tuple(sheets))
+            name = _checked_sheet(path, sheet, tuple(sheets)) or max(
+                sheets, key=lambda name: _like_a_table(sheets[name])
+            )
             return tuple(sheets), name, list(_filled(sheets[name]))
     except BempsError:
         raise
@@ -83,13 +86,29 @@ def _rows(path: Path, sheet: str | None) -> tuple[tuple[str, ...], str, list[tup
         raise InputError(str(path), expected="an Excel workbook", got=got, fix=fix) from error
 
 
-def _checked_sheet(path: Path, sheet: str | None, names: tuple[str, ...]) -> str:
-    """The sheet to read: one of those with rows."""
+def _checked_sheet(path: Path, sheet: str | None, names: tuple[str, ...]) -> str | None:
+    """The sheet that was named, if it is one of those with cells."""
     if not names:
         raise InputError(str(path), expected="a sheet with rows", got="only empty cells", fix="Is it the right file?")
     if sheet is not None and sheet not in names:
         raise unknown_name(f"sheet of {path}", sheet, names)
-    return sheet or names[0]
+    return sheet
+
+
+def _like_a_table(sheet: Any) -> int:
+    """How much a sheet is like a table: 2 with several columns, 1 with one, 0 without a row below its header."""
+    rows = list(islice(_filled(sheet), MOST_TITLES + 1))
+    header = _header_position(rows)
+    columns = sum(bool(cell.strip()) for cell in rows[header][1])
+    return min(columns, 2) if len(rows) > header + 1 else 0
+
+
+def _other_sheets(name: str, sheets: Sequence[str]) -> str:
+    """A sentence that names the sheets beside the one that was read; empty without any."""
+    others = ", ".join(repr(each) for each in sheets if each != name)
+    if not others:
+        return ""
+    return f" These are the columns of the sheet {name!r}; the workbook also has {others}{hint(' ({})', 'sheet')}."
 
 
 def _opened(library: Any, file: Any) -> Any:

@@ -14,7 +14,9 @@ Pillow. It needs neither bemps nor scikit-learn nor torch. This file stands in t
 
 import json
 import re
+import struct
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -23,6 +25,10 @@ from typing import Any
 
 import numpy as np
 
+BROKEN = (  # what Pillow raises for files that are no images, cut or changed
+    *(OSError, ValueError, SyntaxError, EOFError, struct.error, zlib.error, OverflowError, MemoryError),
+    *(LookupError, TypeError, AttributeError, RuntimeError, ZeroDivisionError),
+)
 WORD = re.compile(r"(?u)\b\w+\b|[?!]")
 
 
@@ -42,7 +48,10 @@ class Model:
         self.tuned = Model(self.folder / "fine-tuned") if self.about["pool"] else None
 
     def predict(self, items: Sequence[str]) -> np.ndarray:
-        """Return the probability of every class: a row for each item, which is a text or the path of an image."""
+        """Return the probability of every class: a row for each item, which is a text or the path of an image.
+
+        A file that is no image raises ValueError, which names it.
+        """
         if isinstance(items, str):
             raise TypeError("expected a list; got one string. Put it into a list: predict([item]).")
         if not len(items):
@@ -108,8 +117,11 @@ class Model:
         session = _session(self.folder / "encoder.onnx") if self.about["encoder"] else None
 
         def read(path: str) -> np.ndarray:
-            with Image.open(path) as file:
-                picture = ImageOps.exif_transpose(file).convert("RGB")
+            try:
+                with Image.open(path) as file:
+                    picture = ImageOps.exif_transpose(file).convert("RGB")
+            except (*BROKEN, Image.DecompressionBombError) as error:
+                raise ValueError(f"{path}: expected an image that Pillow can read; got {error}") from error
             if session is None:
                 return np.asarray(picture.resize(size, bilinear)).reshape(-1) / 255
             channels = [np.asarray(band.convert("F").resize(size, bilinear)) for band in picture.split()]
@@ -180,15 +192,23 @@ def _load(path: Path) -> dict[str, np.ndarray]:
 
 
 def main() -> None:
-    """Print the classes of the texts or images on the command line."""
+    """Print the classes of the texts or images on the command line; those that cannot be read are named at the end."""
     if len(sys.argv) < 2:
         sys.exit('usage: python predict.py "a text" "another text", or python predict.py cat.jpg dog.jpg')
     model = Model()
     name = str(model.about["reads"])[:-1]
-    for item, probs in zip(sys.argv[1:], model.predict(sys.argv[1:]).tolist(), strict=True):
+    problems = []
+    for item in sys.argv[1:]:
+        try:
+            (probs,) = model.predict([item]).tolist()
+        except ValueError as error:
+            problems.append(str(error))
+            continue
         by_class = dict(zip(model.classes, (round(prob, 6) for prob in probs), strict=True))
         line = {name: item, "label": max(by_class, key=by_class.__getitem__), "probabilities": by_class}
         sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+    if problems:
+        sys.exit("Not predicted:\n" + "\n".join(problems))
 
 
 if __name__ == "__main__":

@@ -170,6 +170,12 @@ def project_model(
     return ProjectModel(name, row, words, settings.strategy, encode, tuned, None if cache is None else Path(cache))
 
 
+def tuning_lack(settings: ProjectSettings) -> str:
+    """Return what the model lacks to learn the language of the texts, in words; empty where nothing is missing."""
+    name, _ = _model_and_reason(settings.kind, settings.model)
+    return _tuned_and_reason(project_row(settings.kind, name), settings.adapt)[1]
+
+
 def has_plain_arrays(settings: ProjectSettings) -> bool:
     """Return whether the model of a project can be written as plain arrays."""
     return project_row(settings.kind, _model_and_reason(settings.kind, settings.model)[0]).is_linear

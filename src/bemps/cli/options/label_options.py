@@ -39,7 +39,7 @@ IdColumn = Annotated[
 Encoding = Annotated[str | None, typer.Option(help="encoding of the file, if not UTF-8", rich_help_panel=DATA)]
 Delimiter = Annotated[str | None, typer.Option(help="separator of a CSV, if not a comma", rich_help_panel=DATA)]
 Sheet = Annotated[
-    str | None, typer.Option(help="sheet of a workbook (default: the first that has rows)", rich_help_panel=DATA)
+    str | None, typer.Option(help="sheet of a workbook (default: the first that holds a table)", rich_help_panel=DATA)
 ]
 Classes = Annotated[
     str | None,

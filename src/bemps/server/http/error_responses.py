@@ -23,6 +23,14 @@ class BodyTooLarge(BempsError):
 class ProjectGone(InputError):
     """The error for a project that was deleted or moved."""
 
+    words = "This project was deleted or moved.", "Restore it under Deleted projects, on the page of projects."
+
+
+class ProjectUnknown(ProjectGone):
+    """The error for an address at which this server has never seen a project; it may have been moved earlier."""
+
+    words = "There is no project at this address.", "Choose one on the page of projects."
+
 
 def refusal(scope: Scope, status: int, what: str, fix: str, present: Mapping[str, str] | None = None) -> Response:
     """Return an error as JSON or as a page, whichever the client reads.
@@ -61,8 +69,7 @@ def refused(scope: Scope, error: BempsError) -> Response:
     if isinstance(error, NotRead):
         return refusal(scope, 503, f"The project cannot be read: {error.got}.", error.fix)
     if isinstance(error, ProjectGone):
-        fix = "Restore it under Deleted projects, on the page of projects."
-        return refusal(scope, GONE, "This project was deleted or moved.", fix)
+        return refusal(scope, GONE, *error.words)
     if isinstance(error, InputError):
         what = f"{error.what}: expected {error.expected}; got {error.got}."
         present = error.present if isinstance(error, SavedMeanwhile) else None
@@ -78,6 +85,10 @@ def malformed(scope: Scope, error: RequestValidationError) -> Response:
     part = ".".join(map(str, first["loc"][1:])) or "request"
     if first["type"] == "string_too_short" and not first["input"].strip():
         return refusal(scope, 422, f"{part[0].upper()}{part[1:]}: expected a text; got nothing.", "Write something.")
+    if first["type"] == "string_too_long":
+        what = f"{part[0].upper()}{part[1:].partition('.')[0]}"
+        expected, got = first["ctx"]["max_length"], len(first["input"])
+        return refusal(scope, 422, f"{what}: expected at most {expected:,} characters; got {got:,}.", "Shorten it.")
     return refusal(scope, 422, f"{part}: {first['msg']}.", "Reload the page.")
 
 

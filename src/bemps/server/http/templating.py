@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from bemps.server.http.annotator_names import LONGEST
 from bemps.store.events import SKIP, Answer
-from bemps.store.validation import LONGEST_NAME, LONGEST_NOTE
+from bemps.store.validation import LONGEST_NOTE
 
 HERE = Path(__file__).parents[1]  # templates and static files stand beside the package `http`
 STATIC, TEMPLATES = HERE / "static", HERE / "templates"
@@ -28,7 +28,7 @@ def _environment() -> Environment:
     environment.filters["answered"] = answered
     environment.tests["contains"] = contains
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False}  # as replies have it: the page compares the two
-    environment.globals["lengths"] = {"name": LONGEST_NAME, "note": LONGEST_NOTE, "person": LONGEST}
+    environment.globals["lengths"] = {"note": LONGEST_NOTE, "person": LONGEST}
     return environment
 
 

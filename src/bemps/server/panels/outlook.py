@@ -11,6 +11,8 @@ from bemps.store import Answer
 from bemps.store.events import SKIP, SOURCE, UNSURE
 
 LARGEST_SHARE = 90  # percent of the items that are drawn to measure accuracy
+LARGEST_ADVISED = 50  # percent that are worth an earlier accuracy: the model does not learn from them
+LATE = 0.5  # an accuracy that takes more than this share of what is left comes late
 WAITS, UNREADABLE = "not answered", "unreadable"
 REASONS = {WAITS: "not answered yet", UNREADABLE: "cannot be read", SKIP: "skipped", UNSURE: "unsure"}
 
@@ -63,6 +65,28 @@ def audit_shortage(engine: Engine, answers: Mapping[str, Answer]) -> dict[str, A
     is_why = share is None and _share(FEWEST_AUDITED, len(schedule.ids)) is not None
     shortage = {"drawn": len(schedule.audit), "needed": FEWEST_AUDITED, "share": share, "again": again}
     return shortage | {"given": source_labels if is_why else 0}
+
+
+def late_accuracy(engine: Engine) -> dict[str, Any] | None:
+    """After how many further answers an accuracy comes, where they are most of what is left; None where they are few.
+
+    asks    answers that it takes, as audit items come at their share
+    left    items that nobody has answered
+    share   percent of items drawn at random that bring it with about half of them; None where that is too much
+    """
+    schedule = engine.schedule
+    lacking = FEWEST_AUDITED - sum(name in schedule.labelled for name in schedule.audit)
+    if engine.settings.no_model or lacking <= 0 or not schedule.audit_share:
+        return None
+    asks, half = ceil(lacking / schedule.audit_share), LATE * schedule.left
+    if asks <= half:
+        return None
+    share = _share(lacking, int(half))
+    return {
+        "asks": min(asks, schedule.left),
+        "left": schedule.left,
+        "share": share if share is not None and share <= LARGEST_ADVISED else None,
+    }
 
 
 def _share(needed: int, items: int) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any
 from bemps.project.accuracy import FEWEST_AUDITED
 from bemps.project.history import AHEAD
 from bemps.server.engine import Engine
-from bemps.server.panels.outlook import audit_shortage, can_learn, in_words
+from bemps.server.panels.outlook import audit_shortage, can_learn, in_words, late_accuracy
 from bemps.server.queue.class_search import SIZE
 from bemps.store import Answer
 
@@ -20,6 +20,8 @@ MODEL = 4  # of a point of the curve: the kind of model
 FEW = 10  # labels of a class
 ROUGH = 0.15  # with an interval wider than this the accuracy is told in tenths
 UNCLEAR = "It is too early to say whether to go on."
+MISSED = "It is not clear whether to go on."
+SLOWER = "The last labels changed little."
 LITTLE = "What is left is expected to help little."
 ROUNDS = "the advice to stop comes only after three rounds of 20 labels that say so"
 
@@ -64,6 +66,7 @@ def progress_of(
         "times_right": times_right(audit["accuracy"]) if audit and "accuracy" in audit else None,
         "audit_share": engine.schedule.audit_share,
         "shortage": audit_shortage(engine, answers),
+        "late": late_accuracy(engine),
         "advice": advice_of(last, unlabelled),
         "outcomes": [outcome_words(outcome) for outcome in last.get("outcomes") or []],
         "can_learn": can_learn(engine, answers),
@@ -140,7 +143,8 @@ def advice_of(last: dict[str, Any], unlabelled: Mapping[str, int] = MappingProxy
     if forecast is not None and not advice["rises"] and forecast["size"] < AHEAD:
         return {"stop": False, "verdict": LITTLE, "numbers": numbers, "reasons": []}
     if forecast is None or not advice["rises"]:
-        return {"stop": False, "verdict": UNCLEAR, "numbers": numbers, "reasons": [ROUNDS] if forecast else []}
+        verdict = SLOWER if forecast else MISSED if last.get("outcomes") else UNCLEAR
+        return {"stop": False, "verdict": verdict, "numbers": numbers, "reasons": [ROUNDS] if forecast else []}
     return {"stop": False, "verdict": "Worth going on.", "numbers": numbers, "reasons": []}
 
 

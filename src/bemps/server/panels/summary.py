@@ -13,6 +13,9 @@ EXACT = 1e-9
 def summary_of(engine: Engine) -> dict[str, Any]:
     """Return the summary sentence, and whether one may stop; the sentence is empty before anything is known."""
     last = engine.model_status.last
+    audit = last.get("audit") or {}
+    if "size" in audit and "accuracy" not in audit:  # the log knows at once, the model with its next order
+        last = last | {"audit": audit | {"size": len(engine.schedule.reserved & engine.schedule.labelled)}}
     speed, people = engine.lending.speed()
     return {"words": summary_words(last, speed, people), "stop": bool(_advice(last).get("stop"))}
 

@@ -139,7 +139,7 @@ def preview(folder: Path, encoding: str | None = None, sheet: str | None = None)
     encoding : str, optional
         The encoding of text files that are not in UTF-8.
     sheet : str, optional
-        The sheet of a workbook. None: the first that has rows.
+        The sheet of a workbook. None: the first that holds a table.
 
     Returns
     -------

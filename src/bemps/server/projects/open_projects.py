@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.types import ASGIApp
 
 from bemps.server.engine import Engine
-from bemps.server.http.error_responses import ProjectGone
+from bemps.server.http.error_responses import ProjectGone, ProjectUnknown
 from bemps.server.project_start import Wishes, prepared
 from bemps.server.projects.deleted_projects import DeletedProject, DeletedProjects
 from bemps.server.projects.project_folder import ProjectFolder
@@ -51,6 +51,7 @@ class OpenProjects:
         self._projects, self._page_of, self._url = projects, page_of, url
         self.deleted = DeletedProjects(projects.folder)
         self._open: dict[str, OpenProject] = {}
+        self._seen: set[str] = set()  # the keys of all that were open
         self._opening = asyncio.Lock()
 
     async def page(self, key: str) -> ASGIApp:
@@ -67,10 +68,19 @@ class OpenProjects:
                     opened = await asyncio.to_thread(self._opened, key)
                     await opened.engine.start()
                     self._open[key] = opened
+                    self._seen.add(key)
         return self._open[key].app
+
+    def deleted_keys(self) -> set[str]:
+        """The keys that the deleted projects had."""
+        folder = self._projects.folder
+        return {self._projects.key_of(folder / deleted.name) for deleted in self.deleted.listed()}
 
     def _path_of(self, key: str) -> Path:
         path = self._projects.paths().get(key)
+        if path is None and key not in self._seen and key not in self.deleted_keys():
+            fix = "Choose one on the page of projects."
+            raise ProjectUnknown("project", expected="one that is there", got="an address without one", fix=fix)
         if path is None:
             fix = "Restore it on the page of projects, or choose another there."
             raise ProjectGone("project", expected="one that is there", got="one that was deleted or moved", fix=fix)

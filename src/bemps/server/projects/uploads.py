@@ -162,7 +162,12 @@ class Uploads:
             left_out.update([] if ending in accepted else [ending])
             return ending in accepted
 
-        if not unpack(packed, path.parent, is_wanted):
+        try:
+            unpacked = unpack(packed, path.parent, is_wanted)
+        except InputError as error:  # in the name that the person knows
+            what = error.what.replace(str(packed), f"file {path.name}")
+            raise InputError(what, expected=error.expected, got=error.got, fix=error.fix) from error
+        if not unpacked:
             fix = "Pack a table, text files or images."
             raise InputError(path.name, expected="something to label in it", got="nothing of the kind", fix=fix)
         remove(packed)

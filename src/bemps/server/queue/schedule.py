@@ -187,7 +187,8 @@ class Schedule:
         search = self.class_searches.get(annotator)
         likely = free((item for item in (search.items if search else ()) if item not in self.reserved), "likely")
         ordinary = chain(likely, free(self.ranking, self.origin), free(self._rest(annotator), "random"))
-        new = chain(islice(second, AT_ONCE), self._mixed(ordinary, free(self.audit, "audit")))
+        few, new = islice(second, AT_ONCE), self._mixed(ordinary, free(self.audit, "audit"))
+        new = chain(new, few) if search else chain(few, new)  # who looks for a class gets what they look for first
         mixed = chain(due, new, free(later, "later"))
         unique: dict[str, Candidate] = {}
         for candidate in islice(mixed, 2 * (n + SPARE)):

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, Field
 
+from bemps.project.project_models import tuning_lack
 from bemps.server.http.saved_meanwhile import refuse_unseen
 from bemps.server.http.templating import render
 from bemps.server.panels.settings_panel import FIELDS, changed_settings, settings_rows, values_to_change
@@ -27,7 +28,10 @@ class Changed(BaseModel):
 @router.get("/panel/settings")
 async def settings_panel(engine: TheEngine) -> HTMLResponse:
     """Return the panel that edits the settings."""
-    return HTMLResponse(render("settings.html", rows=settings_rows(engine.settings), settings=engine.settings))
+    lack = "" if engine.settings.no_model else await engine.read(lambda: tuning_lack(engine.settings))
+    return HTMLResponse(
+        render("settings.html", rows=settings_rows(engine.settings), settings=engine.settings, lack=lack)
+    )
 
 
 @router.post("/api/settings")

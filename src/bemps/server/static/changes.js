@@ -3,10 +3,10 @@
 export class ClassHistory {
   constructor() { Object.assign(this, { list: [], gone: [], owners: new Map(), numbers: new Map() }); }
 
-  // given: { list, gone }, as the server has them; returns { words, moved }
-  learn({ list, gone }) {
+  // given: { list, gone }, as the server has them; returns { words, moved }; `added`: the class that this person has just made
+  learn({ list, gone }, added = "") {
     const first = !this.list.length && !this.gone.length;
-    const words = first ? [] : [...this.left(list, gone), ...list.flatMap((now) => this.changed(now)), ...this.reordered(list)];
+    const words = first ? [] : [...this.left(list, gone), ...list.flatMap((now) => this.changed(now, added)), ...this.reordered(list)];
     // a key that was free for a while is remembered too: fingers do not know that a class went
     const moved = list.flatMap(({ id, keys }) => keys.filter((key) => this.owners.has(key) && this.owners.get(key) !== id));
     for (const { id, keys } of list) for (const key of keys) this.owners.set(key, id);
@@ -30,10 +30,15 @@ export class ClassHistory {
     });
   }
 
-  changed({ id, name, keys, description, examples }) {
+  changed({ id, name, keys, description, examples }, added) {
     const by = keys.length ? `key ${keys.join(" or ")}` : "no key";
     const old = this.list.find((each) => each.id === id);
-    if (!old) return [this.gone.some((each) => each.id === id) ? `${name} is back: ${by}.` : `New class ${name}: ${by}.`];
+    if (!old) {
+      const digit = name.match(/^\d(?![\p{L}\d_.,])/u)?.[0]; // which stands for it, unless another class has it
+      const taken = digit && !keys.includes(digit) && this.list.some((each) => each.keys.includes(digit)) ? ` (${digit} is another class)` : "";
+      if (name === added && !taken) return [];
+      return [this.gone.some((each) => each.id === id) ? `${name} is back: ${by}${taken}.` : `New class ${name}: ${by}${taken}.`];
+    }
     const news = [];
     if (old.name !== name) news.push(`${old.name} is called ${name} now.`);
     if (old.keys.join() !== keys.join()) news.push(`${name} has another key: ${by}.`);

@@ -272,14 +272,15 @@ async function showEnd() {
   } catch { /* the sentence that is there says enough */ }
 }
 
-function told(reply) {
+// `added`: the name of the class that was added here; who adds one needs no notice of it
+function told(reply, added = "") {
   if (reply.labels !== undefined) find("count").textContent = reply.labels.toLocaleString("en");
   if (reply.model) {
     find("model-words").textContent = reply.model.words;
     find("model-state").dataset.state = reply.model.state;
   }
   if (reply.summary) showSummary(reply.summary);
-  if (reply.classes) learnClasses(reply.classes);
+  if (reply.classes) learnClasses(reply.classes, added);
   if (reply.class_search !== undefined) classSearch.show(reply.class_search);
   if (reply.settings) learnSettings(reply.settings);
   const isNew = (name) => reply[`${name}_version`] !== undefined && reply[`${name}_version`] !== project[`${name}_version`];
@@ -315,10 +316,10 @@ async function showItemsAnew() {
   } catch (error) { showBanner(error.message); }
 }
 
-function learnClasses(given) {
+function learnClasses(given, added = "") {
   project.classes_version = given.version;
   if (given.list.length && JSON.stringify([given.list, given.gone]) === JSON.stringify([classes, history.gone])) return;
-  const { words, moved } = history.learn(given);
+  const { words, moved } = history.learn(given, added);
   classes = given.list;
   showClasses(classes, label);
   classFit.learn(classes.map(({ name }) => name));
@@ -591,7 +592,7 @@ function saySaved(id) { if (find(id)) find(id).textContent = "Saved."; }
 
 // `isLast`: whether nothing else of what was sent is to come
 async function change(path, body, sent, isLast = true) {
-  told(await post(path, body));
+  told(await post(path, body), path === "api/class" ? body.name.trim() : "");
   if (!isLast) return;
   panels.drafts.settle(sent.panel, panels.content, sent.values);
   await panels.refresh();
