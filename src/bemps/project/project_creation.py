@@ -2,7 +2,7 @@
 
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -12,12 +12,13 @@ import numpy as np
 
 from bemps._utils.class_names import class_name, known_name
 from bemps._utils.files import path_inside
-from bemps.data import ImageFiles, Table
+from bemps.data import ImageFiles, Table, hashes_of
 from bemps.errors import InputError, hint, parameter, unknown_name
-from bemps.formats.entries import copy_key, items_of
+from bemps.formats.entries import content_key, items_of
 from bemps.formats.user_columns import columns_of_table, with_columns, with_source
 from bemps.project.empty_rows import with_empty_rows
 from bemps.store import Change, NewClass, Store
+from bemps.store.events import SOURCE
 from bemps.store.keywords import LONGEST, MOST, are_keywords, parse_keywords
 from bemps.store.project_settings import ProjectSettings
 from bemps.store.reservation.assignment import check_assignment
@@ -231,19 +232,85 @@ def _image_name(path: str, folder: Path) -> str:
     return (Path(path).resolve().relative_to(folder) if ".." in name.parts else name).as_posix()
 
 
+def copy_key(settings: ProjectSettings) -> Callable[[str], str] | None:
+    """The key by which items of a project are copies: texts, or bytes of images; None if each is asked."""
+    return _content_key(settings) if settings.duplicates == "once" else None
+
+
+def _content_key(settings: ProjectSettings) -> Callable[[str], str]:
+    return ImageKeys(Path(settings.folder)) if settings.kind == "image" else content_key
+
+
+class ImageKeys:
+    """The first image of the same bytes, for each path below a folder. Only files of the same size are read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._by_size: dict[int, list[str]] = {}
+        self._hashes: dict[str, str] = {}
+
+    def __call__(self, name: str) -> str:
+        """A file that is empty or not there is like no other."""
+        path = self._folder / name
+        size = path.stat().st_size if path.is_file() else 0
+        if not size:
+            return name
+        alike = self._by_size.setdefault(size, [])
+        same = next((other for other in alike if other == name or self._hash(other) == self._hash(name)), None)
+        if same is None:
+            alike.append(name)
+        return same or name
+
+    def _hash(self, name: str) -> str:
+        if name not in self._hashes:
+            self._hashes[name] = hashes_of(ImageFiles((str(self._folder / name),)))[0]
+        return self._hashes[name]
+
+
 # -- the audit slice -------------------------------------------------------------------------------------------------
 
 
 def _draw_audit(store: Store, settings: ProjectSettings) -> int:
-    """Set the audit slice aside before anything is chosen by the model: a fair sample of the pool."""
-    drawn_before = store.audit()
-    size = min(LARGEST_AUDIT, round(settings.audit_share * store.count())) - len(drawn_before)
-    if size <= 0:
+    """Set the audit slice aside before anything is chosen by the model: a fair sample of what can be asked.
+
+    Items of the same content are drawn together: else the model would learn the answer from a twin.
+    """
+    drawn, size = store.audit(), _audit_size(store, settings)
+    if size <= 0 and settings.duplicates == "once":
         return 0
-    answered = store.current()
-    free = [item for item in store.ids() if item not in answered and item not in drawn_before]
-    if not free:
-        return 0
-    rng = np.random.default_rng([settings.seed, len(drawn_before)])
-    rows = rng.choice(len(free), min(size, len(free)), replace=False)
-    return store.mark_audit([free[row] for row in rows])
+    answered, groups = store.current(), _alike(store, settings)
+    twins = [item for group in groups if not drawn.isdisjoint(group) for item in group if item not in drawn]
+    out = drawn | answered.keys()
+    free = [group for group in groups if out.isdisjoint(group)]
+    return store.mark_audit([*twins, *_sample(free, size - len(twins), [settings.seed, len(drawn)])])
+
+
+def _audit_size(store: Store, settings: ProjectSettings) -> int:
+    """How many items to draw: a share of those that people are asked. What comes with a label is not asked."""
+    drawn = store.audit()
+    labelled = store.current(SOURCE if drawn else None)  # before the first draw nothing was asked
+    asked = store.count() - len(labelled)
+    return min(LARGEST_AUDIT, round(settings.audit_share * asked)) - len(drawn)
+
+
+def _alike(store: Store, settings: ProjectSettings) -> list[list[str]]:
+    """The items of each content; each by itself where contents are asked once."""
+    if settings.duplicates == "once":
+        return [[item] for item in store.ids()]
+    key = _content_key(settings)
+    groups: dict[str, list[str]] = {}
+    for item in store.items():
+        groups.setdefault(key(item.content), []).append(item.id)
+    return list(groups.values())
+
+
+def _sample(groups: list[list[str]], size: int, seed: list[int]) -> list[str]:
+    """Items of random groups, as many as asked for; a group that has more would leave too little to learn from."""
+    groups = [group for group in groups if len(group) <= size]
+    if not groups:
+        return []
+    rows = np.random.default_rng(seed).choice(len(groups), min(size, len(groups)), replace=False)
+    items: list[str] = []
+    for row in rows:
+        items += groups[row] if len(items) < size else ()
+    return items
