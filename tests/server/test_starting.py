@@ -195,6 +195,19 @@ def test_resuming_reads_the_file_again_only_when_it_changed(folder):
     store.close()
 
 
+def test_a_longer_file_may_have_the_names_from_before_a_renaming(tmp_path):
+    write_tickets(tmp_path / "tickets.csv", [("one", "bug"), ("two", "wish")])
+    wishes = Wishes(classes=("bug", "wish"), model="none")
+    start(tmp_path, wishes, label="topic")[0].close()
+    with open_store(tmp_path / "p.bemps") as store:
+        store.rename_class("bug", "defect", "lead")
+    write_tickets(tmp_path / "tickets.csv", [("one", "bug"), ("two", "wish"), ("three", "bug")])
+    store, _ = start(tmp_path, wishes, label="topic")
+    assert [known.name for known in store.classes()] == ["defect", "wish"]
+    assert [answer.label for answer in store.answers()] == ["defect", "wish", "defect"]
+    store.close()
+
+
 def test_a_project_that_was_half_made_is_finished_by_the_next_start(folder):
     store = open_store(folder / "p.bemps", create=True)
     store.close()

@@ -105,8 +105,8 @@ def update_project(
 
 
 def _add_classes(change: Change, classes: Sequence[str | NewClass], annotator: str) -> tuple[str, ...]:
-    """Add those that are new, and return their names. A class that was merged into another is not."""
-    known = change.understood_classes()
+    """Add those that are new, and return their names. A class that was merged or renamed is not."""
+    known = change.classes_in_files()
     entries = {name_of(new): new for new in reversed(classes)}  # the first of a name
     new = [name for name in dict.fromkeys(map(name_of, classes)) if known_name(name, known) not in known]
     for name in new:
