@@ -8,22 +8,20 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from bemps._utils.class_names import class_name, known_name
 from bemps._utils.files import path_inside
-from bemps.data import ImageFiles, Table, hashes_of
-from bemps.errors import InputError, hint, parameter, unknown_name
+from bemps.data import NO_LABEL, ImageFiles, Table, hashes_of
+from bemps.data.reading import read_columns
+from bemps.errors import InputError, hint, parameter, shortened, unknown_name
 from bemps.formats.entries import content_key, items_of
 from bemps.formats.user_columns import columns_of_table, with_columns, with_source
+from bemps.project.audit import draw_audit
 from bemps.project.empty_rows import with_empty_rows
-from bemps.store import Change, NewClass, Store
-from bemps.store.events import SOURCE
+from bemps.store import Change, NewAnswer, NewClass, Store
+from bemps.store.events import LABEL, SOURCE
 from bemps.store.keywords import LONGEST, MOST, are_keywords, parse_keywords
 from bemps.store.project_settings import ProjectSettings
 from bemps.store.reservation.assignment import check_assignment
-
-LARGEST_AUDIT = 2_000
 
 
 @dataclass(frozen=True)
@@ -40,12 +38,59 @@ class Added:
         The new classes.
     audit : int
         The number of items that were drawn for the audit.
+    labels : int
+        The number of labels that came to rows which were there without an answer.
+    unlike : tuple of UnlikeLabel
+        The rows whose label is not that of the project.
     """
 
     rows: int
     copies: int
     classes: tuple[str, ...]
     audit: int
+    labels: int = 0
+    unlike: "tuple[UnlikeLabel, ...]" = ()
+
+    def label_notes(self) -> list[str]:
+        """Return what the user should know about the labels of the table, in sentences."""
+        notes = [f"{self.labels:,} rows that were there got their label from the file"] if self.labels else []
+        if not self.unlike:
+            return notes
+        copies = sum(row.is_copy for row in self.unlike)
+        first = f"For example, {self.unlike[0]}."
+        rows = "1 row has" if len(self.unlike) == 1 else f"{len(self.unlike):,} rows have"
+        words = f"{rows} another label in the file, and the project keeps its own. {first}"
+        if copies:
+            words += f" {copies:,} of them repeat a text or an image, and the first label of it holds for all its rows."
+            words += hint(" Correct the file, or make a new project with {}.", "duplicates", "ask")
+        return [*notes, words]
+
+
+@dataclass(frozen=True)
+class UnlikeLabel:
+    """A row with another label than the project has.
+
+    Attributes
+    ----------
+    row, content : str
+        The id of the row, and its content.
+    label : str
+        Its label in the file.
+    kept : str or None
+        The label in the project. None if people passed the item over.
+    is_copy : bool
+        Whether it repeats an earlier row.
+    """
+
+    row: str
+    content: str
+    label: str
+    kept: str | None
+    is_copy: bool
+
+    def __str__(self) -> str:
+        row, kept = f"row {shortened(self.row)!r} ({shortened(self.content)!r})", self.kept or "skip"
+        return f"{row} has {self.label!r} in the file and {kept!r} in the project"
 
 
 def update_project(
@@ -94,6 +139,7 @@ def update_project(
         if table is not None:
             settings = _with_table(settings, table, contents)
         rows = 0 if table is None else change.add_items(items_of(table, contents), copy_key(settings))
+        labels, unlike = (0, ()) if table is None else _take_over_labels(change, table, contents)
         if settings.assign_by and settings.assign_by != stored.get("assign_by"):
             _check_column(store, settings, table)
         settings = _identified(settings, store)
@@ -101,7 +147,7 @@ def update_project(
         check_keywords(settings, stored, change.understood_classes())
         change.set_all(_changed(stored, settings))
         copies = change.copies
-    return Added(rows, copies, names, _draw_audit(store, settings))
+    return Added(rows, copies, names, draw_audit(store, settings, content_key_of(settings)), labels, unlike)
 
 
 def _add_classes(change: Change, classes: Sequence[str | NewClass], annotator: str) -> tuple[str, ...]:
@@ -197,6 +243,39 @@ def stamp_of(path: Path, columns: Mapping[str, Any]) -> list[Any]:
     return [str(path.resolve()), state.st_size, changed, pairs]
 
 
+def check_sheet(settings: ProjectSettings, path: Path, sheet: str | None) -> None:
+    """Refuse another sheet of the workbook that a project is of: its rows would mix with those of the first."""
+    source, *_, columns = settings.stamp or [None, []]
+    before = dict(columns).get("sheet")
+    if source != str(path.resolve()) or before == sheet:
+        return
+    first = "" if before and sheet else read_columns(path).sheet
+    if (before or first) != (sheet or first):
+        fix = hint("For a project of its own: {}.", "project", "other.bemps") or "Make another project."
+        raise InputError(
+            "sheet", expected=f"{before or first!r}, whose rows the project has", got=repr(sheet or first), fix=fix
+        )
+
+
+def _take_over_labels(change: Change, table: Table, contents: Sequence[str]) -> tuple[int, tuple[UnlikeLabel, ...]]:
+    """Labels of rows that were there without an answer are taken over; those that people contradict are not."""
+    known = change.classes_in_files()
+    names = [change.counted_label(known_name(name, known)) for name in table.classes]
+    new: dict[str, str] = {}
+    unlike = []
+    codes = () if table.labels is None else table.labels.tolist()
+    for id, content, code in zip(table.ids, contents, codes, strict=False):
+        if code == NO_LABEL:
+            continue
+        label = names[code]
+        original = change.original_of(id)
+        present = change.labels_of(original) or (new.setdefault(original, label),)
+        if label not in present:
+            unlike.append(UnlikeLabel(id, content, label, present[0], id != original))
+    change.record([NewAnswer(SOURCE, id, LABEL, label) for id, label in new.items()])
+    return len(new), tuple(unlike)
+
+
 def _folder(settings: ProjectSettings, table: Table) -> Path | None:
     """Where a project's images are: as it says, unless that is gone; else where its first rows are."""
     if settings.folder and Path(settings.folder).is_dir():
@@ -234,10 +313,11 @@ def _image_name(path: str, folder: Path) -> str:
 
 def copy_key(settings: ProjectSettings) -> Callable[[str], str] | None:
     """The key by which items of a project are copies: texts, or bytes of images; None if each is asked."""
-    return _content_key(settings) if settings.duplicates == "once" else None
+    return content_key_of(settings) if settings.duplicates == "once" else None
 
 
-def _content_key(settings: ProjectSettings) -> Callable[[str], str]:
+def content_key_of(settings: ProjectSettings) -> Callable[[str], str]:
+    """The key by which items of a project have the same content: texts, or bytes of images."""
     return ImageKeys(Path(settings.folder)) if settings.kind == "image" else content_key
 
 
@@ -265,52 +345,3 @@ class ImageKeys:
         if name not in self._hashes:
             self._hashes[name] = hashes_of(ImageFiles((str(self._folder / name),)))[0]
         return self._hashes[name]
-
-
-# -- the audit slice -------------------------------------------------------------------------------------------------
-
-
-def _draw_audit(store: Store, settings: ProjectSettings) -> int:
-    """Set the audit slice aside before anything is chosen by the model: a fair sample of what can be asked.
-
-    Items of the same content are drawn together: else the model would learn the answer from a twin.
-    """
-    drawn, size = store.audit(), _audit_size(store, settings)
-    if size <= 0 and settings.duplicates == "once":
-        return 0
-    answered, groups = store.current(), _alike(store, settings)
-    twins = [item for group in groups if not drawn.isdisjoint(group) for item in group if item not in drawn]
-    out = drawn | answered.keys()
-    free = [group for group in groups if out.isdisjoint(group)]
-    return store.mark_audit([*twins, *_sample(free, size - len(twins), [settings.seed, len(drawn)])])
-
-
-def _audit_size(store: Store, settings: ProjectSettings) -> int:
-    """How many items to draw: a share of those that people are asked. What comes with a label is not asked."""
-    drawn = store.audit()
-    labelled = store.current(SOURCE if drawn else None)  # before the first draw nothing was asked
-    asked = store.count() - len(labelled)
-    return min(LARGEST_AUDIT, round(settings.audit_share * asked)) - len(drawn)
-
-
-def _alike(store: Store, settings: ProjectSettings) -> list[list[str]]:
-    """The items of each content; each by itself where contents are asked once."""
-    if settings.duplicates == "once":
-        return [[item] for item in store.ids()]
-    key = _content_key(settings)
-    groups: dict[str, list[str]] = {}
-    for item in store.items():
-        groups.setdefault(key(item.content), []).append(item.id)
-    return list(groups.values())
-
-
-def _sample(groups: list[list[str]], size: int, seed: list[int]) -> list[str]:
-    """Items of random groups, as many as asked for; a group that has more would leave too little to learn from."""
-    groups = [group for group in groups if len(group) <= size]
-    if not groups:
-        return []
-    rows = np.random.default_rng(seed).choice(len(groups), min(size, len(groups)), replace=False)
-    items: list[str] = []
-    for row in rows:
-        items += groups[row] if len(items) < size else ()
-    return items

@@ -7,7 +7,20 @@ from typing import Any
 
 from bemps.store import answer_events
 from bemps.store.class_log.class_edits import ClassEdits
-from bemps.store.events import ADJUDICATE, ANSWERS, LABEL, REDO, SOURCE, UNDO, Class, Event, Item, NewAnswer, NewClass
+from bemps.store.events import (
+    ADJUDICATE,
+    ANSWERS,
+    LABEL,
+    NOTE,
+    REDO,
+    SOURCE,
+    UNDO,
+    Class,
+    Event,
+    Item,
+    NewAnswer,
+    NewClass,
+)
 from bemps.store.state import Slot, StoredAnswer, slot_of
 from bemps.store.stored_items import Key, StoredItems
 from bemps.store.stored_settings import write_settings
@@ -100,6 +113,14 @@ class Change:
     def stored_answer(self, slot: Slot) -> StoredAnswer | None:
         """Return the present answer of an annotator to an item. The annotator None stands for adjudication."""
         return self._transaction.state.stored_answer(slot)
+
+    def labels_of(self, id: str) -> tuple[str | None, ...]:
+        """Return the labels in the answers to an item, first the one that counts; None for answers without a label."""
+        state = self._transaction.state
+        answers = [answer for answer in state.stored_answers(id) if answer.kind != NOTE]
+        counted = state.resolved_answer(id)
+        first = [counted] if counted in answers else []
+        return tuple(dict.fromkeys(state.label_of(answer) for answer in [*first, *answers]))
 
     def label_of(self, answer: StoredAnswer) -> str | None:
         """Return the present name of the class of an answer."""
