@@ -94,7 +94,7 @@ def draw_audit(store: Store, settings: ProjectSettings, key: Callable[[str], str
         The number of items that were drawn.
     """
     drawn, size = store.audit(), _audit_size(store, settings)
-    if size <= 0 and settings.duplicates == "once":
+    if size <= 0 and (settings.duplicates == "once" or not drawn):
         return 0
     answered, groups = store.current(), _alike(store, settings, key)
     twins = [item for group in groups if not drawn.isdisjoint(group) for item in group if item not in drawn]

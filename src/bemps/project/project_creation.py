@@ -12,6 +12,7 @@ from bemps._utils.class_names import class_name, known_name
 from bemps._utils.files import path_inside
 from bemps.data import NO_LABEL, ImageFiles, Table, hashes_of
 from bemps.data.reading import read_columns
+from bemps.data.spreadsheets import WORKBOOKS
 from bemps.errors import InputError, hint, parameter, shortened, unknown_name
 from bemps.formats.entries import content_key, items_of
 from bemps.formats.user_columns import columns_of_table, with_columns, with_source
@@ -76,7 +77,7 @@ class UnlikeLabel:
         The id of the row, and its content.
     label : str
         Its label in the file.
-    kept : str or None
+    stored : str or None
         The label in the project. None if people passed the item over.
     is_copy : bool
         Whether it repeats an earlier row.
@@ -85,12 +86,13 @@ class UnlikeLabel:
     row: str
     content: str
     label: str
-    kept: str | None
+    stored: str | None
     is_copy: bool
 
     def __str__(self) -> str:
-        row, kept = f"row {shortened(self.row)!r} ({shortened(self.content)!r})", self.kept or "skip"
-        return f"{row} has {self.label!r} in the file and {kept!r} in the project"
+        row = f"row {shortened(self.row)!r} ({shortened(self.content)!r})"
+        stored = "no label" if self.stored is None else repr(self.stored)
+        return f"{row} has {self.label!r} in the file and {stored} in the project"
 
 
 def update_project(
@@ -245,9 +247,11 @@ def stamp_of(path: Path, columns: Mapping[str, Any]) -> list[Any]:
 
 def check_sheet(settings: ProjectSettings, path: Path, sheet: str | None) -> None:
     """Refuse another sheet of the workbook that a project is of: its rows would mix with those of the first."""
-    source, *_, columns = settings.stamp or [None, []]
-    before = dict(columns).get("sheet")
-    if source != str(path.resolve()) or before == sheet:
+    stamp = settings.stamp or []
+    if len(stamp) < 4 or stamp[0] != str(path.resolve()) or path.suffix.lower() not in WORKBOOKS:
+        return
+    before = dict(stamp[3]).get("sheet")
+    if before == sheet:
         return
     first = "" if before and sheet else read_columns(path).sheet
     if (before or first) != (sheet or first):

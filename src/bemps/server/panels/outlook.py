@@ -56,9 +56,8 @@ def audit_shortage(engine: Engine, answers: Mapping[str, Answer]) -> dict[str, A
         return None
     again = schedule.left - waiting >= lacking
     source_labels = sum(answer.annotator == SOURCE and answer.label is not None for answer in answers.values())
-    asked = (
-        len(schedule.ids) - source_labels if schedule.audit or not again else schedule.left
-    )  # as `draw_audit` counts
+    is_first = again and not schedule.audit
+    asked = schedule.left if is_first else len(schedule.ids) - source_labels  # as `draw_audit` counts
     share = _share(len(schedule.audit) + lacking if again else FEWEST_AUDITED, asked)
     is_why = share is None and _share(FEWEST_AUDITED, len(schedule.ids)) is not None
     shortage = {"drawn": len(schedule.audit), "needed": FEWEST_AUDITED, "share": share, "again": again}
