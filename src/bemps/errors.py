@@ -128,6 +128,11 @@ def pip_install(extra: str) -> str:
     return f"pip install '{url2pathname(address.path)}[{extra}]'"
 
 
+def without_folder(words: str) -> str:
+    """Words with commands of `pip_install` for a reader on another machine: by the name of bemps."""
+    return re.sub(r"pip install '[^']*(\[\w+\]')", r"pip install 'bemps\1", words)
+
+
 def unknown_name(what: str, name: object, valid: Iterable[str], where: str = "") -> InputError:
     """The error for a name that is not in a table, with the nearest name that is.
 

@@ -8,9 +8,11 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from moments import WHEN
+from typer.testing import CliRunner
 
 from bemps import data
-from bemps.formats.entries import content_key, predicted_items
+from bemps.cli import app
+from bemps.formats.entries import GivenAnswers, predicted_items
 from bemps.formats.format_registry import FORMATS
 from bemps.formats.user_columns import Column, merged_columns, own_columns, own_fields
 from bemps.project import open_project
@@ -81,9 +83,10 @@ def test_an_export_has_their_columns_in_order_and_then_ours(project, tmp_path):
 
 def test_predictions_have_them_too_and_the_human_label_wins(project, tmp_path):
     other = Item("n", "never seen", others=packed({"nr": "1"}, "never seen"))
-    human = {content_key("It crashes"): "bug"}
+    crashes = [item.id for item in project.store.rows() if "crashes" in item.content]
+    answer_of = GivenAnswers(project.store.rows, dict.fromkeys(crashes, ("bug", None)))
     probs = np.array([[0.1, 0.9]])
-    found = predicted_items(lambda texts: probs.repeat(len(texts), 0), [*project.store.rows(), other], human)
+    found = predicted_items(lambda texts: probs.repeat(len(texts), 0), [*project.store.rows(), other], answer_of)
     export_predictions(project.store, found, tmp_path / "p.csv")
     rows = table(tmp_path / "p.csv")
     assert list(rows[0]) == [
@@ -107,6 +110,28 @@ def test_the_project_tells_the_human_label_of_every_copy(tmp_path):
         assert [row["human"] != "" for row in told] == [i % 12 < 8 for i in range(36)]
         assert all(row["final"] == (row["human"] or row["label"]) for row in told)
         assert len(project.labels()) == 24
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_rows_of_one_text_that_are_asked_each_keep_their_own_answers(tmp_path, saved):
+    same = [[f"i{i}", "crash please"] for i in range(4)]
+    others = [[f"o{i}", f"{'crash error' if i % 2 else 'please add'} {i}"] for i in range(12)]
+    with open_project(tmp_path / "p.bemps", create=True) as project:
+        project.store.set_all({"duplicates": "ask", "model": "tfidf", "audit_share": 0.0})
+        project.add_classes(["bug", "wish"])
+        source = written(tmp_path / "in.csv", [["nr", "body"], *same, *others])
+        project.add(data.read(source, text="body", id="nr"))
+        project.tell({"i0": "bug", "i1": "bug", "i2": "wish", "o1": "bug", "o2": "wish"})
+        project.store.answer("ann", "i3", "skip")
+        project.export(tmp_path / "model", "model")
+    arguments = [tmp_path / ("model" if saved else "p.bemps"), source, "--text", "body", "--id", "nr"]
+    for inputs in [arguments] if saved else [arguments[:1], arguments]:
+        done = CliRunner().invoke(app, ["predict", *map(str, inputs), "--out", str(tmp_path / "o.csv"), "--force"])
+        assert done.exit_code == 0, done.output
+        rows = table(tmp_path / "o.csv")[:4]
+        assert [row["human"] for row in rows] == ["bug", "bug", "wish", ""]
+        assert [row["final"] for row in rows[:3]] == ["bug", "bug", "wish"]
+        assert [row["answered"] for row in rows] == ["label"] * 3 + ["" if saved else "skip"]
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.jsonl"])

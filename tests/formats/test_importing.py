@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from moments import WHEN
@@ -121,7 +122,7 @@ def test_a_label_changed_in_label_studio_wins(answered, tmp_path):
     export_labels(answered, path, "label-studio")
     tasks = json.loads(path.read_text())
     wish = {"from_name": "label", "to_name": "text", "type": "choices", "value": {"choices": ["wish"]}}
-    eve = {"completed_by": {"email": "eve@example.org"}, "created_at": "2027-01-01T00:00:00Z"}
+    eve = {"completed_by": {"email": "eve@example.org"}, "created_at": "2026-11-17T00:00:00Z"}
     tasks[1]["annotations"] = [{"result": [wish]} | eve]
     tasks[2]["annotations"].append({"result": [wish], "completed_by": 3, "was_cancelled": False})
     path.write_text(json.dumps(tasks))
@@ -205,6 +206,33 @@ def test_times_without_a_zone_are_utc(store, tmp_path):
     (tmp_path / "l.csv").write_text("id,label,time\nt0,bug,2026-11-16T09:30:00.123456\n")
     import_labels(store, tmp_path / "l.csv")
     assert store.current()["t0"].time == WHEN
+
+
+def test_times_to_come_are_refused(store, tmp_path):
+    (tmp_path / "l.csv").write_text("id,label,annotator,time\nt0,bug,ann,2099-01-01T00:00:00+00:00\n")
+    with pytest.raises(InputError, match=r"time of 't0'.*at most 20.* UTC; got 2099-01-01"):
+        import_labels(store, tmp_path / "l.csv")
+    assert store.answers() == []
+    soon = (datetime.now(UTC) + timedelta(minutes=2)).isoformat()  # by a clock that is fast
+    (tmp_path / "l.csv").write_text(f"id,label,annotator,time\nt0,bug,ann,{soon}\n")
+    assert import_labels(store, tmp_path / "l.csv").new == 1
+
+
+def test_the_name_before_a_renaming_is_understood(answered, tmp_path):
+    export_labels(answered, tmp_path / "old.csv")
+    before, labels = len(answered.answers()), {id: answer.label for id, answer in answered.current().items()}
+    answered.rename_class("bug", "defect", "lead")
+    for add_classes in (False, True):
+        done = import_labels(answered, tmp_path / "old.csv", add_classes=add_classes)
+        assert (done.new, done.same, done.classes) == (0, before, 0)
+    assert {known.name for known in answered.classes()} == {"defect", "wish"}
+    (tmp_path / "new.csv").write_text("id,label\nt4,bug\n")
+    import_labels(answered, tmp_path / "new.csv", annotator="eve")
+    assert answered.current("eve")["t4"].label == "defect"
+    answered.add_class("bug", "lead")  # from now on the name is that of another class
+    import_labels(answered, tmp_path / "new.csv", annotator="joe")
+    assert answered.current("joe")["t4"].label == "bug"
+    assert "bug" in labels.values()
 
 
 def test_a_file_of_another_project_is_refused(store, tmp_path):

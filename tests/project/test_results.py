@@ -12,7 +12,7 @@ from encoder_weights import needs_weights
 from bemps.errors import InputError
 from bemps.learner import ActiveLearner
 from bemps.models import SpectralLaplace
-from bemps.project import Project
+from bemps.project import Project, project_models
 from bemps.project.array_predictor import Model
 from bemps.project.confusion import class_qualities, confusion_counts
 from bemps.project.model_arrays import write_arrays
@@ -222,6 +222,15 @@ def test_the_report_tells_its_two_figures_of_the_accuracy_apart(store, tmp_path)
     right = round(Project(store).audit_report().accuracy.value * 30)
     assert f"it gets {right} of them right ({percent(right / 30)})." in page
     assert "The first figure also weighs what the model gets wrong among the other labels." in page
+
+
+def test_the_report_names_no_folder_of_this_machine(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(project_models, "find_spec", lambda package: None)
+    monkeypatch.setattr(project_models, "pip_install", lambda extra: f"pip install '/home/ann b/bemps[{extra}]'")
+    store.set("model", "auto")
+    page = report_of(store, tmp_path / "report.html")
+    assert "/home/ann" not in page
+    assert "pip install 'bemps[" in page
 
 
 def test_the_report_says_how_often_the_model_is_right_where_it_suggests(store, tmp_path):

@@ -93,7 +93,12 @@ def test_seventy_seven_classes_have_at_most_two_keys():
 
 @pytest.mark.parametrize(
     ("key", "words"),
-    [("u", "is undo"), ("2", "'2', which is 'feature'"), ("f", "which is 'feature'"), ("ab", "one of")],
+    [
+        ("u", "got 'u', the key of the page for 'undo'"),
+        ("2", "'2', which is 'feature'"),
+        ("f", "which is 'feature'"),
+        ("ab", "one of"),
+    ],
 )
 def test_a_chosen_key_that_clashes_is_refused(key, words):
     with pytest.raises(InputError, match=words):

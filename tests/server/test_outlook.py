@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from serving import Here, tickets, write_tickets
+from serving import CLASSES, Here, tickets, write_tickets
 
 from bemps.server.http.templating import render
 from bemps.server.panels.outlook import audit_shortage, in_words, late_accuracy, without_label
+from bemps.server.project_start import Source, Wishes, prepared
 from bemps.store import SOURCE
 
 
@@ -119,6 +120,21 @@ def test_the_header_counts_what_measures_the_model_before_its_next_order(folder)
         for item in sorted(server.store.audit())[:6]:
             ann.answer(item, "bug").raise_for_status()
         assert "(6 of 20 items that measure it)" in ann.state()["summary"]["words"]
+
+
+def test_the_share_is_of_items_without_a_label_of_the_file(tmp_path):
+    rows = [(text, label if row % 2 else "") for row, (text, label) in enumerate(tickets(200))]
+    write_tickets(tmp_path / "tickets.csv", rows)
+    source = Source(tmp_path / "tickets.csv", {"text": "body", "label": "topic"})
+    prepared(str(tmp_path / "tickets.bemps"), source, Wishes(classes=CLASSES, model="none"))[0].close()
+    with Here(tmp_path, data=None, classes=None) as server, server.person() as ann:
+        as_if_there_was_a_model(server)
+        answers = server.store.current()
+        shortage = audit_shortage(server.engine, answers)
+        assert (shortage["drawn"], shortage["share"]) == (10, 20)
+        ann.post("settings", values={"audit_share": "20"}).raise_for_status()
+        assert len(server.store.audit()) == 20
+        assert audit_shortage(server.engine, answers) is None
 
 
 def test_no_share_is_advised_where_the_items_came_with_their_labels(tmp_path):

@@ -48,7 +48,7 @@ def test_both_ways_make_the_same_project(tickets, tmp_path):
     assert ours == theirs
     settings, rows, classes, audit, copies, _ = ours
     assert (settings["title"], settings["kind"], classes) == ("my tickets", "text", ("bug", "wish"))
-    assert (len(rows), len(copies), len(audit)) == (50, 5, round(0.1 * 45))
+    assert (len(rows), len(copies), len(audit)) == (50, 5, round(0.1 * 15))
     assert rows[0].others
     assert settings["stamp"][0] == settings["sources"][0] == str(tickets)
 
@@ -109,6 +109,36 @@ def test_shares_that_were_set_before_are_kept(tickets, tmp_path):
         project.add(data.read(tickets, text="body"))
         assert not project.store.audit()
         assert (project.settings["title"], project.settings["plugin"]) == ("Mine", {"any": 1})
+
+
+def test_items_of_one_text_are_drawn_together_so_that_the_model_never_learns_an_audit_item(tmp_path):
+    with bemps.open_project(tmp_path / "p.bemps", create=True) as project:
+        project.store.set("duplicates", "ask")
+        ids = [f"{letter}{i}" for letter in "ab" for i in range(150)]
+        project.add(
+            data.table([f"text {i % 150}" for i in range(300)] + ["n/a"] * 100, ids=[*ids, *map(str, range(100))])
+        )
+        audit = project.store.audit()
+        assert len(audit) == 40
+        assert {id[1:] for id in audit if id[0] == "a"} == {id[1:] for id in audit if id[0] == "b"}
+        assert not audit & set(map(str, range(100)))  # more than the slice has
+        project.add(data.table([f" text {i} " for i in range(150)], ids=[f"c{i}" for i in range(150)]))
+        audit = project.store.audit()
+        assert {id[1:] for id in audit if id[0] == "c"} == {id[1:] for id in audit if id[0] == "a"}
+        assert 55 <= len(audit) <= 60
+
+
+@pytest.mark.parametrize(("labelled", "drawn"), [(900, 5), (500, 45), (950, 0)])
+def test_the_audit_slice_is_a_share_of_what_is_still_to_label(tmp_path, labelled, drawn):
+    labels = ["bug", "wish"] * (labelled // 2) + [None] * (950 - labelled)
+    table = data.table([f"text {i}" for i in range(950)], labels=labels)
+    with bemps.open_project(tmp_path / "p.bemps", create=True) as project:
+        assert len(project.store.audit()) == 0
+        project.add(table)
+        assert len(project.store.audit()) == drawn
+        project.tell({id: "bug" for id in project.store.ids() if id not in project.labels()})
+        project.add(data.table([f"more {i}" for i in range(100)]))
+        assert len(project.store.audit()) == round(0.1 * (1050 - labelled))
 
 
 def test_images_that_moved_are_found_in_their_new_folder(tmp_path):

@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from readers import workbook_bytes
 from serving import CLASSES, write_tickets
 from typer.testing import CliRunner
 
 from bemps.cli import app
-from bemps.errors import InputError, MissingExtra, pip_install
+from bemps.errors import InputError, MissingExtra, pip_install, shortened
 from bemps.models.encoders import encoder_registry
 from bemps.project import Project
 from bemps.project.exporting import export_labels
@@ -192,6 +193,67 @@ def test_resuming_reads_the_file_again_only_when_it_changed(folder):
     store, notes = prepared(str(folder / "p.bemps"), None, Wishes())
     assert store.count() == 242
     assert notes == []
+    store.close()
+
+
+def test_labels_that_come_to_rows_later_are_taken_over(tmp_path):
+    write_tickets(tmp_path / "tickets.csv", [("one", ""), ("two", ""), ("three", "bug"), ("four", "")])
+    wishes = Wishes(classes=("bug", "wish"), model="none", audit=0.0)
+    store, _ = start(tmp_path, wishes, label="topic")
+    one, two, _, four = store.ids()
+    store.answer("ann", two, "label", "bug")
+    store.answer("ann", four, "note", note="odd")
+    store.close()
+    write_tickets(tmp_path / "tickets.csv", [("one", "wish"), ("two", "wish"), ("three", "bug"), ("four", "bug")])
+    store, notes = start(tmp_path, wishes, label="topic")
+    assert store.current()[one].label == "wish"
+    assert store.current("source")[four].label == "bug"
+    assert store.current()[two].label == "bug"
+    assert notes == [
+        "2 rows that were there got their label from the file",
+        "1 row has another label in the file, and the project keeps its own. "
+        f"For example, row {shortened(two)!r} ('two') has 'wish' in the file and 'bug' in the project.",
+    ]
+    store.close()
+
+
+def test_rows_of_one_text_with_different_labels_are_named(tmp_path):
+    (tmp_path / "t.csv").write_text("nr,body,topic\na,same,bug\nb,same,wish\nc,same,wish\nd,other,wish\n")
+    arguments = ["--text", "body", "--label", "topic", "--id", "nr", "--project", str(tmp_path / "p.bemps")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bemps.server.http.http_server.serve", lambda *_, **__: False)
+        run = CliRunner().invoke(app, ["label", str(tmp_path / "t.csv"), *arguments], env={"COLUMNS": "500"})
+    assert run.exit_code == 0, run.output
+    assert (
+        "2 rows have another label in the file, and the project keeps its own. "
+        "For example, row 'b' ('same') has 'wish' in the file and 'bug' in the project. "
+        "2 of them repeat a text or an image, and the first label of it holds for all its rows. "
+        "Correct the file, or make a new project with --duplicates ask." in run.output
+    )
+
+
+def test_another_sheet_does_not_mix_with_the_rows_of_the_first(tmp_path):
+    (tmp_path / "w.xlsx").write_bytes(workbook_bytes([["body"], ["one"], ["two"]], Other=[["body"], ["three"]]))
+    start(tmp_path, name="w.xlsx")[0].close()
+    with pytest.raises(InputError, match=r"expected 'Sheet', whose rows the project has; got 'Other'"):
+        start(tmp_path, name="w.xlsx", sheet="Other")
+    store, _ = start(tmp_path, name="w.xlsx", sheet="Sheet")
+    assert store.count() == 2
+    store.close()
+    with pytest.raises(InputError, match="got 'Other'"):
+        start(tmp_path, name="w.xlsx", sheet="Other")
+
+
+def test_a_longer_file_may_have_the_names_from_before_a_renaming(tmp_path):
+    write_tickets(tmp_path / "tickets.csv", [("one", "bug"), ("two", "wish")])
+    wishes = Wishes(classes=("bug", "wish"), model="none")
+    start(tmp_path, wishes, label="topic")[0].close()
+    with open_store(tmp_path / "p.bemps") as store:
+        store.rename_class("bug", "defect", "lead")
+    write_tickets(tmp_path / "tickets.csv", [("one", "bug"), ("two", "wish"), ("three", "bug")])
+    store, _ = start(tmp_path, wishes, label="topic")
+    assert [known.name for known in store.classes()] == ["defect", "wish"]
+    assert [answer.label for answer in store.answers()] == ["defect", "wish", "defect"]
     store.close()
 
 

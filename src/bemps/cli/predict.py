@@ -262,10 +262,11 @@ def _by_saved(console: Console, model: str, new: NewItems | None, output: "Outpu
 def _write_saved(
     console: Console, learner: "ActiveLearner", model: str, rows: NewRows, output: "Output", progress: Progress
 ) -> None:
-    from bemps.formats.entries import ExportInfo, content_key, counted, predicted_items
+    from bemps.formats.entries import ExportInfo, GivenAnswers, counted, predicted_items
     from bemps.learner.saving.saved_learner import learns_for_minutes
     from bemps.project.exporting import write_predictions
     from bemps.project.portable_model import image_encoder
+    from bemps.store import Item
 
     kind = "text" if image_encoder(learner) is None else "image"
     rows.check_kind(kind)
@@ -278,10 +279,7 @@ def _write_saved(
     console.print(f"The model learns from {len(labels):,} labels, which it holds without weights", highlight=False)
     if learns_for_minutes(learner):
         console.print(f"{LEARNS_FIRST}, at each run of this command", highlight=False)
-    human = {
-        content_key(str(content)): labels[id]
-        for id, content in zip(learner.pool.ids, learner.items, strict=True)
-        if id in labels
-    }
-    predicted = counted(predicted_items(learner.predict, rows.items, human), len(rows.items), progress)
+    known = [Item(id, str(content)) for id, content in zip(learner.pool.ids, learner.items, strict=True)]
+    answer_of = GivenAnswers(lambda: known, {id: (label, None) for id, label in labels.items()})
+    predicted = counted(predicted_items(learner.predict, rows.items, answer_of), len(rows.items), progress)
     write_predictions(predicted, description, output)

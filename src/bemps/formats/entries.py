@@ -4,26 +4,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice, repeat
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from bemps.data import NO_LABEL, ImageFiles, Table, hashes_of
+from bemps.data import NO_LABEL, Table, hashes_of
 from bemps.errors import InputError
 from bemps.formats.user_columns import Column, columns_from_settings
 from bemps.store import Answer, Item, Store
 from bemps.store.events import ADJUDICATE, LABEL, METHODS, NOTE, SKIP, UNSURE
 from bemps.store.item_rows import packed
-from bemps.store.project_settings import ProjectSettings
 from bemps.types import Progress
 
 KINDS = (LABEL, SKIP, UNSURE, NOTE, ADJUDICATE)
 CHUNK = 2_000  # items predicted at a time
 REPORTED = 500  # predictions between two reports of progress
 LOOKUP_RATIO = 10  # if fewer than one item in ten has answers, items are looked up; otherwise all are read
+GivenAnswer = tuple[str | None, str | None]  # the label of people; without one "skip" or "unsure"
+NO_ANSWER: GivenAnswer = (None, None)
 FIELDS = ("label", "annotator", "time", "kind", "note")
 
 
@@ -187,8 +187,7 @@ def labelled_items(store: Store, answers: Iterable[Answer]) -> Iterator[Labelled
 def predicted_items(
     predict: Callable[[list[str]], Float[np.ndarray, "N K"]],
     items: Iterable[Item],
-    human: Mapping[str, str] = MappingProxyType({}),
-    passed_over: Mapping[str, str] = MappingProxyType({}),
+    answer_of: Callable[[Item], GivenAnswer] = lambda _: NO_ANSWER,
 ) -> Iterator[PredictedItem]:
     """Predict items, some at a time.
 
@@ -198,10 +197,8 @@ def predicted_items(
         From contents to the probability of every class; NaN where a content cannot be read.
     items : iterable of Item
         The items, in any number. Empty rows among them have no id.
-    human : mapping of str to str
-        Labels that people gave, by `content_key`.
-    passed_over : mapping of str to str
-        "skip" or "unsure", by `content_key`, where people answered without a label.
+    answer_of : callable
+        From an item to what people answered.
 
     Returns
     -------
@@ -214,8 +211,7 @@ def predicted_items(
         probs = iter(predict(contents).tolist() if contents else ())
         for item in some:
             if item.id:
-                key = content_key(item.content) if human or passed_over else ""
-                yield PredictedItem(item, _known_probs(next(probs)), human.get(key), passed_over.get(key))
+                yield PredictedItem(item, _known_probs(next(probs)), *answer_of(item))
             else:
                 yield PredictedItem(item, ())
 
@@ -228,19 +224,47 @@ def counted(rows: Iterable[PredictedItem], total: int, progress: Progress | None
         yield row
 
 
-def answers_by_content(store: Store) -> tuple[dict[str, str], dict[str, str]]:
-    """Return what people answered, by `content_key`: labels, and "skip" or "unsure" where they gave none."""
-    answers = {id: answer for id, answer in store.current().items() if answer.kind != NOTE}
-    copied = store.read_settings().kind == "image" and bool(store.copies())  # under other names
-    human: dict[str, str] = {}
-    passed_over: dict[str, str] = {}
-    for item in store.rows() if copied else store.items(answers):
-        answer = answers.get(item.copy_of or item.id)
-        if answer is not None and answer.label is not None:
-            human[content_key(item.content)] = answer.label
-        elif answer is not None:
-            passed_over[content_key(item.content)] = answer.kind
-    return human, passed_over
+class GivenAnswers:
+    """The answer of people to any item: to a row of the project its own, to another one that to the same content.
+
+    Parameters
+    ----------
+    rows : callable
+        Returns the rows of the project, copies included. It is called twice, so that few of them are in memory.
+    answers : mapping of str to GivenAnswer
+        The answers by the ids of these rows.
+    """
+
+    def __init__(self, rows: Callable[[], Iterable[Item]], answers: Mapping[str, GivenAnswer]) -> None:
+        self._alike: dict[str, dict[str, GivenAnswer]] = {
+            content_key(item.content): {} for item in rows() if item.id in answers
+        }
+        for item in rows() if self._alike else ():
+            if (key := content_key(item.content)) in self._alike:
+                self._alike[key][item.id] = answers.get(item.id, NO_ANSWER)
+
+    def __call__(self, item: Item) -> GivenAnswer:
+        """Return label and pass of an item. Of several rows with the content of a stranger the last label counts."""
+        alike = self._alike.get(content_key(item.content), {}) if self._alike else {}
+        if item.id in alike:
+            return alike[item.id]
+        return max(reversed(alike.values()), key=_certainty, default=NO_ANSWER)
+
+
+def _certainty(answer: GivenAnswer) -> int:
+    label, passed_over = answer
+    return 2 if label is not None else int(passed_over is not None)
+
+
+def answers_of_project(store: Store) -> GivenAnswers:
+    """Return what the people of a project answered."""
+    answers: dict[str, GivenAnswer] = {
+        id: (answer.label, answer.kind if answer.label is None else None)
+        for id, answer in store.current().items()
+        if answer.kind != NOTE
+    }
+    copies = {id: answers[original] for id, original in store.copies().items() if original in answers}
+    return GivenAnswers(store.rows, answers | copies)
 
 
 def _known_probs(probs: list[float]) -> tuple[float, ...]:
@@ -250,39 +274,6 @@ def _known_probs(probs: list[float]) -> tuple[float, ...]:
 def content_key(content: str) -> str:
     """A key that is equal for equal contents. White space around them and forms of Unicode do not count."""
     return hashes_of([content])[0]
-
-
-def copy_key(settings: ProjectSettings) -> Callable[[str], str] | None:
-    """The key by which items of a project are copies: texts, or bytes of images; None if each is asked."""
-    if settings.duplicates != "once":
-        return None
-    return ImageKeys(Path(settings.folder)) if settings.kind == "image" else content_key
-
-
-class ImageKeys:
-    """The first image of the same bytes, for each path below a folder. Only files of the same size are read."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._by_size: dict[int, list[str]] = {}
-        self._hashes: dict[str, str] = {}
-
-    def __call__(self, name: str) -> str:
-        """A file that is empty or not there is like no other."""
-        path = self._folder / name
-        size = path.stat().st_size if path.is_file() else 0
-        if not size:
-            return name
-        alike = self._by_size.setdefault(size, [])
-        same = next((other for other in alike if other == name or self._hash(other) == self._hash(name)), None)
-        if same is None:
-            alike.append(name)
-        return same or name
-
-    def _hash(self, name: str) -> str:
-        if name not in self._hashes:
-            self._hashes[name] = hashes_of(ImageFiles((str(self._folder / name),)))[0]
-        return self._hashes[name]
 
 
 def items_of(table: Table, contents: Sequence[str]) -> Iterator[Item]:

@@ -17,6 +17,7 @@ from bemps.store.item_rows import packed
 from bemps.store.project_settings import ProjectSettings
 
 ANNOTATOR = "import"  # of labels whose file names nobody
+AHEAD = timedelta(minutes=10)  # by which the clock of another machine may be wrong
 CLOCK = timedelta(seconds=2)  # by which the time of a file may be behind that of an answer
 Slot = tuple[str | None, str]  # annotator (None: adjudication) and item
 
@@ -98,6 +99,7 @@ def import_labels(
     source = Path(path)
     how = format_to_read(format, source)
     entries = list(how.read(source))
+    _check_times(entries, source)
     known = _Known(store)
     strangers = [entry for entry in entries if not known.ids_of(entry)]
     with store.changing() as change:
@@ -177,6 +179,16 @@ class _Known:
         return [] if digest is None else self._ids_by_hash.get(digest, [])
 
 
+def _check_times(entries: Iterable[ImportedAnswer], path: Path) -> None:
+    """An answer of the future would win over everything that its annotator says until then."""
+    now = datetime.now(UTC)
+    for entry in entries:
+        if entry.time is not None and entry.time > now + AHEAD:
+            what = f"time of {shortened(entry.id or entry.content or '')!r} in {path}"
+            fix = "Correct or empty it. A time without a zone is read as UTC."
+            raise InputError(what, expected=f"at most {now:%Y-%m-%d %H:%M} UTC", got=entry.time.isoformat(), fix=fix)
+
+
 def _check_classes(names: Collection[str], entries: Iterable[ImportedAnswer], path: Path, add: bool) -> None:
     for entry in entries:
         if entry.label is not None and entry.label not in names and not add:
@@ -187,7 +199,7 @@ def _with_counted_label(entry: ImportedAnswer, change: Change) -> ImportedAnswer
     """The label as the project has it; that of a merged class becomes that of the class which it was merged into."""
     if entry.label is None:
         return entry
-    return replace(entry, label=change.counted_label(known_name(entry.label.strip(), change.understood_classes())))
+    return replace(entry, label=change.counted_label(known_name(entry.label.strip(), change.classes_in_files())))
 
 
 def _add_classes(change: Change, entries: Iterable[ImportedAnswer], annotator: str) -> int:

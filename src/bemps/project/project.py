@@ -10,7 +10,7 @@ from jaxtyping import Float
 from bemps.data import Table
 from bemps.errors import InputError
 from bemps.formats.class_file import read_class_file
-from bemps.formats.entries import PredictedItem, answers_by_content, counted, predicted_items
+from bemps.formats.entries import PredictedItem, answers_of_project, counted, predicted_items
 from bemps.learner import ActiveLearner
 from bemps.models.image_contents import encode_readable
 from bemps.project.agreement import Agreement, annotator_agreement
@@ -273,11 +273,12 @@ class Project:
         Returns
         -------
         iterator of PredictedItem
-            Items with the probability of every class. An item has the label that people gave to the same content.
+            Items with the probability of every class and the label that people gave: to a row of the project its own,
+            to any other item that of a row with the same content.
         """
-        human, passed_over = answers_by_content(self.store)
+        answer_of = answers_of_project(self.store)
         self.current_learner(audit)  # what is missing is said now, not when the first item is taken
-        return predicted_items(lambda contents: self._probs(contents, audit), items, human, passed_over)
+        return predicted_items(lambda contents: self._probs(contents, audit), items, answer_of)
 
     def audit_report(self) -> AuditReport:
         """Return accuracy and weighted F1 on the audit items, which were drawn at random and are not learnt from.

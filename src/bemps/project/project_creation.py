@@ -2,27 +2,27 @@
 
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from bemps._utils.class_names import class_name, known_name
 from bemps._utils.files import path_inside
-from bemps.data import ImageFiles, Table
-from bemps.errors import InputError, hint, parameter, unknown_name
-from bemps.formats.entries import copy_key, items_of
+from bemps.data import NO_LABEL, ImageFiles, Table, hashes_of
+from bemps.data.reading import read_columns
+from bemps.data.spreadsheets import WORKBOOKS
+from bemps.errors import InputError, hint, parameter, shortened, unknown_name
+from bemps.formats.entries import content_key, items_of
 from bemps.formats.user_columns import columns_of_table, with_columns, with_source
+from bemps.project.audit import draw_audit
 from bemps.project.empty_rows import with_empty_rows
-from bemps.store import Change, NewClass, Store
+from bemps.store import Change, NewAnswer, NewClass, Store
+from bemps.store.events import LABEL, SOURCE
 from bemps.store.keywords import LONGEST, MOST, are_keywords, parse_keywords
 from bemps.store.project_settings import ProjectSettings
 from bemps.store.reservation.assignment import check_assignment
-
-LARGEST_AUDIT = 2_000
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,60 @@ class Added:
         The new classes.
     audit : int
         The number of items that were drawn for the audit.
+    labels : int
+        The number of labels that came to rows which were there without an answer.
+    unlike : tuple of UnlikeLabel
+        The rows whose label is not that of the project.
     """
 
     rows: int
     copies: int
     classes: tuple[str, ...]
     audit: int
+    labels: int = 0
+    unlike: "tuple[UnlikeLabel, ...]" = ()
+
+    def label_notes(self) -> list[str]:
+        """Return what the user should know about the labels of the table, in sentences."""
+        notes = [f"{self.labels:,} rows that were there got their label from the file"] if self.labels else []
+        if not self.unlike:
+            return notes
+        copies = sum(row.is_copy for row in self.unlike)
+        first = f"For example, {self.unlike[0]}."
+        rows = "1 row has" if len(self.unlike) == 1 else f"{len(self.unlike):,} rows have"
+        words = f"{rows} another label in the file, and the project keeps its own. {first}"
+        if copies:
+            words += f" {copies:,} of them repeat a text or an image, and the first label of it holds for all its rows."
+            words += hint(" Correct the file, or make a new project with {}.", "duplicates", "ask")
+        return [*notes, words]
+
+
+@dataclass(frozen=True)
+class UnlikeLabel:
+    """A row with another label than the project has.
+
+    Attributes
+    ----------
+    row, content : str
+        The id of the row, and its content.
+    label : str
+        Its label in the file.
+    stored : str or None
+        The label in the project. None if people passed the item over.
+    is_copy : bool
+        Whether it repeats an earlier row.
+    """
+
+    row: str
+    content: str
+    label: str
+    stored: str | None
+    is_copy: bool
+
+    def __str__(self) -> str:
+        row = f"row {shortened(self.row)!r} ({shortened(self.content)!r})"
+        stored = "no label" if self.stored is None else repr(self.stored)
+        return f"{row} has {self.label!r} in the file and {stored} in the project"
 
 
 def update_project(
@@ -93,6 +141,7 @@ def update_project(
         if table is not None:
             settings = _with_table(settings, table, contents)
         rows = 0 if table is None else change.add_items(items_of(table, contents), copy_key(settings))
+        labels, unlike = (0, ()) if table is None else _take_over_labels(change, table, contents)
         if settings.assign_by and settings.assign_by != stored.get("assign_by"):
             _check_column(store, settings, table)
         settings = _identified(settings, store)
@@ -100,12 +149,12 @@ def update_project(
         check_keywords(settings, stored, change.understood_classes())
         change.set_all(_changed(stored, settings))
         copies = change.copies
-    return Added(rows, copies, names, _draw_audit(store, settings))
+    return Added(rows, copies, names, draw_audit(store, settings, content_key_of(settings)), labels, unlike)
 
 
 def _add_classes(change: Change, classes: Sequence[str | NewClass], annotator: str) -> tuple[str, ...]:
-    """Add those that are new, and return their names. A class that was merged into another is not."""
-    known = change.understood_classes()
+    """Add those that are new, and return their names. A class that was merged or renamed is not."""
+    known = change.classes_in_files()
     entries = {name_of(new): new for new in reversed(classes)}  # the first of a name
     new = [name for name in dict.fromkeys(map(name_of, classes)) if known_name(name, known) not in known]
     for name in new:
@@ -196,6 +245,41 @@ def stamp_of(path: Path, columns: Mapping[str, Any]) -> list[Any]:
     return [str(path.resolve()), state.st_size, changed, pairs]
 
 
+def check_sheet(settings: ProjectSettings, path: Path, sheet: str | None) -> None:
+    """Refuse another sheet of the workbook that a project is of: its rows would mix with those of the first."""
+    stamp = settings.stamp or []
+    if len(stamp) < 4 or stamp[0] != str(path.resolve()) or path.suffix.lower() not in WORKBOOKS:
+        return
+    before = dict(stamp[3]).get("sheet")
+    if before == sheet:
+        return
+    first = "" if before and sheet else read_columns(path).sheet
+    if (before or first) != (sheet or first):
+        fix = hint("For a project of its own: {}.", "project", "other.bemps") or "Make another project."
+        raise InputError(
+            "sheet", expected=f"{before or first!r}, whose rows the project has", got=repr(sheet or first), fix=fix
+        )
+
+
+def _take_over_labels(change: Change, table: Table, contents: Sequence[str]) -> tuple[int, tuple[UnlikeLabel, ...]]:
+    """Labels of rows that were there without an answer are taken over; those that people contradict are not."""
+    known = change.classes_in_files()
+    names = [change.counted_label(known_name(name, known)) for name in table.classes]
+    new: dict[str, str] = {}
+    unlike = []
+    codes = () if table.labels is None else table.labels.tolist()
+    for id, content, code in zip(table.ids, contents, codes, strict=False):
+        if code == NO_LABEL:
+            continue
+        label = names[code]
+        original = change.original_of(id)
+        present = change.labels_of(original) or (new.setdefault(original, label),)
+        if label not in present:
+            unlike.append(UnlikeLabel(id, content, label, present[0], id != original))
+    change.record([NewAnswer(SOURCE, id, LABEL, label) for id, label in new.items()])
+    return len(new), tuple(unlike)
+
+
 def _folder(settings: ProjectSettings, table: Table) -> Path | None:
     """Where a project's images are: as it says, unless that is gone; else where its first rows are."""
     if settings.folder and Path(settings.folder).is_dir():
@@ -231,19 +315,37 @@ def _image_name(path: str, folder: Path) -> str:
     return (Path(path).resolve().relative_to(folder) if ".." in name.parts else name).as_posix()
 
 
-# -- the audit slice -------------------------------------------------------------------------------------------------
+def copy_key(settings: ProjectSettings) -> Callable[[str], str] | None:
+    """The key by which items of a project are copies: texts, or bytes of images; None if each is asked."""
+    return content_key_of(settings) if settings.duplicates == "once" else None
 
 
-def _draw_audit(store: Store, settings: ProjectSettings) -> int:
-    """Set the audit slice aside before anything is chosen by the model: a fair sample of the pool."""
-    drawn_before = store.audit()
-    size = min(LARGEST_AUDIT, round(settings.audit_share * store.count())) - len(drawn_before)
-    if size <= 0:
-        return 0
-    answered = store.current()
-    free = [item for item in store.ids() if item not in answered and item not in drawn_before]
-    if not free:
-        return 0
-    rng = np.random.default_rng([settings.seed, len(drawn_before)])
-    rows = rng.choice(len(free), min(size, len(free)), replace=False)
-    return store.mark_audit([free[row] for row in rows])
+def content_key_of(settings: ProjectSettings) -> Callable[[str], str]:
+    """The key by which items of a project have the same content: texts, or bytes of images."""
+    return ImageKeys(Path(settings.folder)) if settings.kind == "image" else content_key
+
+
+class ImageKeys:
+    """The first image of the same bytes, for each path below a folder. Only files of the same size are read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._by_size: dict[int, list[str]] = {}
+        self._hashes: dict[str, str] = {}
+
+    def __call__(self, name: str) -> str:
+        """A file that is empty or not there is like no other."""
+        path = self._folder / name
+        size = path.stat().st_size if path.is_file() else 0
+        if not size:
+            return name
+        alike = self._by_size.setdefault(size, [])
+        same = next((other for other in alike if other == name or self._hash(other) == self._hash(name)), None)
+        if same is None:
+            alike.append(name)
+        return same or name
+
+    def _hash(self, name: str) -> str:
+        if name not in self._hashes:
+            self._hashes[name] = hashes_of(ImageFiles((str(self._folder / name),)))[0]
+        return self._hashes[name]

@@ -15,15 +15,19 @@ from bemps.models.encoders.encoder_files import encoder_files, is_own_encoder
 from bemps.models.encoders.encoder_registry import EncoderRow
 from bemps.models.encoders.weight_files import MissingWeights, find_weights
 from bemps.models.model_registry import automatic_model, project_kinds, project_models
-from bemps.project.project_creation import Added, check_classes, check_contents, name_of, stamp_of, update_project
+from bemps.project.project_creation import (
+    Added,
+    check_classes,
+    check_contents,
+    check_sheet,
+    name_of,
+    stamp_of,
+    update_project,
+)
 from bemps.project.suggestions.suggester_names import column_of, is_address, suggester_name
 from bemps.project.suggestions.suggestion_values import unknown_values, unknown_words
 from bemps.server.panels.keys import checked_file_keys
-from bemps.server.suggestions.suggestion_sources import (
-    check_suggester,
-    parse_suggester,
-    sending_words,
-)
+from bemps.server.suggestions.suggestion_sources import check_suggester, parse_suggester, sending_words
 from bemps.store import NewClass, Store, open_store
 from bemps.store.project_settings import ADAPT, BY_MODEL, DUPLICATES, ProjectSettings
 
@@ -208,6 +212,7 @@ def _brought_up_to_date(
     if source is None and not store.count():
         raise InputError("project", expected="items", got="none", fix="Name the file to label as well.")
     if source is not None and table is None and _is_new(source, settings):
+        check_sheet(settings, source.path, source.columns.get("sheet"))
         table = read_items(source, classes)
     wished = _with_suggester(_with_wishes(settings, wishes), wishes, table)
     if wishes.assigned_to and not wished.assign_by:
@@ -352,12 +357,12 @@ def _from_anywhere(model: str | None) -> str | None:
 
 def _notes_of_rows(added: Added, source: Source, table: Table) -> list[str]:
     if not added.rows:
-        return [f"nothing new in {source.path}"]
+        return added.label_notes() or [f"nothing new in {source.path}"]
     notes = [f"{added.rows - added.copies:,} new items from {source.path} ({table.findings})"]
     if added.copies:
-        what = "rows repeat a text" if table.kind == "text" else "rows repeat an image"
-        notes.append(f"{added.copies:,} {what}: it is asked once, and the answer counts for all of them")
-    return notes
+        what = "a text" if table.kind == "text" else "an image"
+        notes.append(f"{added.copies:,} rows repeat {what}: it is asked once, and the answer counts for all of them")
+    return notes + added.label_notes()
 
 
 def read_items(source: Source, classes: tuple[str, ...] | None) -> Table:

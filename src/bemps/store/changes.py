@@ -7,7 +7,20 @@ from typing import Any
 
 from bemps.store import answer_events
 from bemps.store.class_log.class_edits import ClassEdits
-from bemps.store.events import ADJUDICATE, ANSWERS, LABEL, REDO, SOURCE, UNDO, Class, Event, Item, NewAnswer, NewClass
+from bemps.store.events import (
+    ADJUDICATE,
+    ANSWERS,
+    LABEL,
+    NOTE,
+    REDO,
+    SOURCE,
+    UNDO,
+    Class,
+    Event,
+    Item,
+    NewAnswer,
+    NewClass,
+)
 from bemps.store.state import Slot, StoredAnswer, slot_of
 from bemps.store.stored_items import Key, StoredItems
 from bemps.store.stored_settings import write_settings
@@ -42,10 +55,14 @@ class Change:
         """Return the names that answers may have: those of the classes, and of classes that were merged into them."""
         return tuple(self._transaction.state.classes.numbers())
 
+    def classes_in_files(self) -> tuple[str, ...]:
+        """Return the names that labels of a file may have: also those from before a renaming."""
+        return tuple(self._transaction.state.classes.numbers_in_files())
+
     def counted_label(self, label: str) -> str:
-        """Return the name of the class that a label counts for."""
+        """Return the name of the class that a label of a file counts for."""
         table = self._transaction.state.classes
-        numbers = table.numbers()
+        numbers = table.numbers_in_files()
         return table.name_of(numbers[label]) if label in numbers else label
 
     def add_class(self, new: str | NewClass, annotator: str) -> Class:
@@ -58,10 +75,14 @@ class Change:
 
     def add_items(self, items: Iterable[Item], key: Key | None = None) -> int:
         """Add items and return how many were new, copies included. See `Store.add_items`."""
-        before = len(self._added)
+        before, present = len(self._added), self._former_names()
         for new in self._items.add(self._transaction.connection, items, key):
             self._added.update((item.id, item.copy_of or item.id) for item in new)
-            labels = {self._added[item.id]: item.label for item in reversed(new) if item.label is not None}
+            labels = {
+                self._added[item.id]: present.get(item.label, item.label)
+                for item in reversed(new)
+                if item.label is not None
+            }
             first = [(id, label) for id, label in labels.items() if self.stored_answer((SOURCE, id)) is None]
             answer_events.record(
                 self._transaction,
@@ -69,6 +90,11 @@ class Change:
                 hidden_too=True,
             )
         return len(self._added) - before
+
+    def _former_names(self) -> dict[str, str]:
+        """The present name for each name before a renaming."""
+        known = self.understood_classes()
+        return {name: self.counted_label(name) for name in self.classes_in_files() if name not in known}
 
     @property
     def copies(self) -> int:
@@ -87,6 +113,14 @@ class Change:
     def stored_answer(self, slot: Slot) -> StoredAnswer | None:
         """Return the present answer of an annotator to an item. The annotator None stands for adjudication."""
         return self._transaction.state.stored_answer(slot)
+
+    def labels_of(self, id: str) -> tuple[str | None, ...]:
+        """Return the labels in the answers to an item, first the one that counts; None for answers without a label."""
+        state = self._transaction.state
+        answers = [answer for answer in state.stored_answers(id) if answer.kind != NOTE]
+        counted = state.resolved_answer(id)
+        first = [counted] if counted in answers else []
+        return tuple(dict.fromkeys(state.label_of(answer) for answer in [*first, *answers]))
 
     def label_of(self, answer: StoredAnswer) -> str | None:
         """Return the present name of the class of an answer."""

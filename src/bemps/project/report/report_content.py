@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bemps.errors import BempsError
+from bemps.errors import BempsError, without_folder
 from bemps.learner.cross_validation import cross_validate
 from bemps.metrics import Share
 from bemps.models.base import take
@@ -52,7 +52,7 @@ def _quality(project: "Project", settings: ProjectSettings) -> Quality | str:
     try:
         audit = project.audit_report()
     except BempsError as error:  # too few labels to learn from, a package that is missing
-        return f"There is no model to measure. {error}"
+        return f"There is no model to measure. {without_folder(str(error))}"
     history = History(settings.history)
     history.counted = dict(enumerate(project.store.counted_classes()))
     curve = history.accuracies(truth)
@@ -99,7 +99,7 @@ def _how(project: "Project", settings: ProjectSettings) -> dict[str, str]:
         return {"Chosen by": "chance"} | lines
     model = project.model()
     return {
-        "Model": f"{model.name}: {model.words}",
+        "Model": f"{model.name}: {without_folder(model.words)}",
         "Chosen by": f"{model.strategy(len(project.classes))}, after the first labels of two classes",
         **lines,
         "Seed": str(settings.seed),

@@ -99,7 +99,7 @@ def check_key(key: str, name: str, keys: Mapping[str, Sequence[str]]) -> str:
     """
     key = key.strip().lower()
     if len(key) != 1 or key not in SINGLES:
-        taken = f"{key!r} is {COMMANDS[key]}" if key in COMMANDS else repr(key)
+        taken = f"{key!r}, the key of the page for {COMMANDS[key]!r}" if key in COMMANDS else repr(key)
         expected = f"one of {' '.join(SINGLES)}"
         raise InputError(f"key of {name!r:.60}", expected=expected, got=taken, fix="Choose another key.")
     other = next((owner for owner, own in keys.items() if owner != name and key in {k[0] for k in own}), None)

@@ -58,10 +58,9 @@ def audit_shortage(engine: Engine, answers: Mapping[str, Answer]) -> dict[str, A
         return None
     again = schedule.left - waiting >= lacking
     source_labels = sum(answer.annotator == SOURCE and answer.label is not None for answer in answers.values())
-    if again:
-        share = _share(len(schedule.audit) + lacking, len(schedule.ids))
-    else:
-        share = _share(FEWEST_AUDITED, len(schedule.ids) - source_labels)
+    is_first = again and not schedule.audit
+    asked = schedule.left if is_first else len(schedule.ids) - source_labels  # as `draw_audit` counts
+    share = _share(len(schedule.audit) + lacking if again else FEWEST_AUDITED, asked)
     is_why = share is None and _share(FEWEST_AUDITED, len(schedule.ids)) is not None
     shortage = {"drawn": len(schedule.audit), "needed": FEWEST_AUDITED, "share": share, "again": again}
     return shortage | {"given": source_labels if is_why else 0}

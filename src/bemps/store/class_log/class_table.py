@@ -41,9 +41,10 @@ class ClassTable:
         self._all: list[Class] = []  # the index is the number of the class
         self._order: list[int] = []  # without those that were merged or deleted
         self._merged: dict[int, int] = {}
+        self._former: dict[str, int] = {}  # names before a renaming
         self._rules: dict[str, Callable[[int, Event], None]] = {
             ADD_CLASS: self._add,
-            RENAME_CLASS: lambda number, event: self._set(number, name=required_field(event.label)),
+            RENAME_CLASS: self._rename,
             SET_KEY: lambda number, event: self._set(number, key=event.note),
             DESCRIBE_CLASS: lambda number, event: self._set(number, description=event.note or ""),
             COLOUR_CLASS: lambda number, event: self._set(number, colour=event.note),
@@ -92,6 +93,11 @@ class ClassTable:
         numbers = {self._all[number].name: number for number in self._merged}
         return numbers | {self._all[number].name: number for number in self._order}
 
+    def numbers_in_files(self) -> dict[str, int]:
+        """Return the number of each name that a file may have, which may be older than a renaming."""
+        known = {*self._order, *self._merged}
+        return {name: number for name, number in self._former.items() if number in known} | self.numbers()
+
     def find(self, name: str) -> int | None:
         """Return the number of a class that is there; None if there is no such class."""
         names = {self._all[number].name: number for number in self._order}
@@ -103,6 +109,10 @@ class ClassTable:
 
     def _set(self, number: int, **values: Any) -> None:
         self._all[number] = replace(self._all[number], **values)
+
+    def _rename(self, number: int, event: Event) -> None:
+        self._former[self._all[number].name] = number
+        self._set(number, name=required_field(event.label))
 
     def _add(self, number: int, event: Event) -> None:
         if number != len(self._all):
