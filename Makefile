@@ -5,6 +5,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export BEMPS_WEIGHTS ?= $(CURDIR)/$(VENV)/weights
+# the suite starts hundreds of Pythons: each would compile bemps anew, where a machine forbids to keep what was compiled
+export PYTHONDONTWRITEBYTECODE :=
 PYTEST := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .PHONY: help venv demo test check lint types format docs coverage dist soak bench peers systems reports pictures clean
@@ -18,7 +20,7 @@ demo: $(VENV)/.experiments  ## a small real grid on digits and its report, about
 	$(BIN)/bemps demo
 
 test: $(VENV)/.weights      ## the whole test suite
-	$(PYTEST) -n 3 -q
+	$(PYTEST) -n 3 --dist worksteal -q
 
 check: format lint types test   ## what a change must pass
 
@@ -38,7 +40,7 @@ docs: $(VENV)/.everything    ## the site, into build/site; offline, warnings are
 
 coverage: $(VENV)/.weights  ## lines and branches that the test suite runs, also in its other processes; table in docs/release.md
 	$(BIN)/python -m coverage erase
-	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n 2 -q
+	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n 2 --dist worksteal -q
 	$(BIN)/python -m coverage combine --quiet
 	mkdir -p build && $(BIN)/python -m coverage json --quiet -o build/coverage.json
 	$(BIN)/python docs/coverage_table.py build/coverage.json

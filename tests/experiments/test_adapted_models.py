@@ -14,7 +14,7 @@ from bemps.models.model_registry import grid_model as model
 def settings(tmp_path, data_dir):
     needs_weights("minilm")
     trec = load("trec6", data_dir=data_dir)
-    lines = [f"{trec.pool.items[i]}\t{trec.classes[trec.pool.labels[i]]}" for i in range(60)]
+    lines = [f"{trec.pool.items[i]}\t{trec.classes[trec.pool.labels[i]]}" for i in range(40)]
     (tmp_path / "my.tsv").write_text("\n".join(["body\ttopic", *lines]) + "\n")
     columns = {"dataset": str(tmp_path / "my.tsv"), "text": "body", "label": "topic", "full": False}
     return columns | {"seeds": 1, "batch_size": 2, "budget": 2, "initial": 22}

@@ -544,7 +544,7 @@ def test_words_surprise_a_language_model_adapted_on_the_pool_once(tmp_path, data
 
 def test_texts_are_fine_tuned_and_images_trained_on(tmp_path, data_dir):
     needs_weights("minilm")
-    write_questions(tmp_path / "my.csv", data_dir, 120)
+    write_questions(tmp_path / "my.csv", data_dir, 60)
     small = {"strategies": "margin", "seeds": 1, "budget": 10, "full": False}
     axes = {"epochs": 2, "members": 2, "top_layers": 1}
     text = {"dataset": str(tmp_path / "my.csv"), "text": "body", "label": "topic", "model": "finetuned", "axes": axes}

@@ -372,7 +372,9 @@ def _finite(value: float, what: str) -> float:
 def _randomness(module: nn.Module, seed: int, epoch: int) -> Iterator[np.random.Generator]:
     """A generator for (seed, epoch), and torch seeded from it; torch's own state comes back afterwards."""
     rng = np.random.default_rng([seed, epoch])
-    devices = {parameter.device for parameter in module.parameters() if parameter.device.type == "cuda"}
-    with torch.random.fork_rng(devices=list(devices)):
-        torch.manual_seed(int(rng.integers(2**63)))
+    devices = {parameter.device for parameter in module.parameters() if parameter.device.type != "cpu"}
+    # where there are other devices than the processor, torch seeds them all; that takes as long as a small batch
+    set_seed = torch.manual_seed if devices else torch.default_generator.manual_seed
+    with torch.random.fork_rng(devices=[device for device in devices if device.type == "cuda"]):
+        set_seed(int(rng.integers(2**63)))
         yield rng

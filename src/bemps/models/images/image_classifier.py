@@ -219,7 +219,7 @@ class ImageClassifier:
 
     def _fresh_network(self, seed: int) -> CutNetwork:
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)
             file = None if self.pretrained is None else Path(self.pretrained)
             network = self._architecture().build(self.K_, self.dropout, file)
         # channels last: on a processor pooling then takes a tenth of the time

@@ -98,7 +98,7 @@ def load_with_missing(
     """
     options = {"attn_implementation": "eager", "dtype": torch.float32} | options
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         module, info = _load(auto.from_pretrained, name, output_loading_info=True, **options)
     return module.to(device).eval(), sorted(info["missing_keys"])
 

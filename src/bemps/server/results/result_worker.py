@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 from bemps.errors import COMMAND_OPTIONS, NO_OPTIONS, BempsError
 from bemps.limits import library_threads
 from bemps.server.model.messages import Message, decode, encode
+from bemps.server.model.process_streams import work_slowly
 from bemps.server.results.result_messages import NotWritten, Step, WriteResult, Written
 
 if TYPE_CHECKING:
@@ -48,8 +49,7 @@ def main() -> None:
     """Read what to write from standard input, write it, and report on standard output."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what libraries print is no message
-    if hasattr(os, "nice"):
-        os.nice(NICE)
+    work_slowly(NICE)
     order = decode(sys.stdin.readline(), {WriteResult.kind: WriteResult})
     assert isinstance(order, WriteResult)
     COMMAND_OPTIONS.set(NO_OPTIONS)  # what it says stands on the page
