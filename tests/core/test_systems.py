@@ -187,7 +187,7 @@ def test_the_workflow_runs_on_every_system(name):
     assert name in (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
 
 
-def tests_in(path: Path) -> dict[str, str]:
+def sources_of_tests(path: Path) -> dict[str, str]:
     """The tests of a file by the names of `other_systems`, each with its source."""
     text = path.read_text(encoding="utf-8")
     named = path.relative_to(TESTS).as_posix()
@@ -201,7 +201,7 @@ def test_what_macos_and_windows_leave_out_exists():
     for name in left_out("win32"):
         path, _, test = name.partition("::")
         assert (TESTS / path).is_file(), name
-        assert not test or name in tests_in(TESTS / path), name
+        assert not test or name in sources_of_tests(TESTS / path), name
 
 
 def test_a_test_that_needs_signals_links_or_rights_is_left_out_on_windows():
@@ -212,7 +212,7 @@ def test_a_test_that_needs_signals_links_or_rights_is_left_out_on_windows():
     needy = {
         name
         for path in TESTS.rglob("test_*.py")
-        for name, source in tests_in(path).items()
+        for name, source in sources_of_tests(path).items()
         if posix.search(source) and "small_disk" not in source  # which skips by itself
     }
     assert {name for name in needy if not {name, name.partition("::")[0]} & leaves_out} == set()

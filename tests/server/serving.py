@@ -1,5 +1,6 @@
 """A labelling server as a user starts it, in a process of its own, and people who talk to it."""
 
+import asyncio
 import csv
 import os
 import random
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
@@ -60,6 +62,12 @@ def interrupt(process):
         process.terminate()
     else:
         process.send_signal(signal.SIGINT)
+
+
+def run_beside(coroutine):
+    """Run it on a thread of its own: a browser that is open keeps the loop of this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
 
 
 def eventually(check, seconds=90):

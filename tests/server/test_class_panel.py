@@ -151,7 +151,7 @@ def test_keys_of_a_class_file(folder):
         return prepared(str(folder / "p.bemps"), source, Wishes(classes=classes, model="none"))[0]
 
     for keys, words in {
-        ("s", "1"): "'s' is skip",
+        ("s", "1"): "'s', the key of the page for 'skip'",
         ("ab", "a"): "'a' begins the keys of 'class 0'",
         ("a", "ab"): "'a' begins the keys of 'class 1'",
         ("é", "1"): "'é'",

@@ -15,7 +15,7 @@ import openpyxl
 import pytest
 from browsing import Visitor, browser_of
 from readers import workbook_bytes
-from serving import CLASSES, Here, Server, eventually, tickets, write_tickets
+from serving import CLASSES, Here, Server, eventually, run_beside, tickets, write_tickets
 from test_page import violations
 
 from bemps.formats.format_registry import FORMATS
@@ -319,7 +319,7 @@ def test_a_file_that_waited_is_named_by_the_labels_it_holds(tmp_path, own_tempor
         await jobs.stop()
 
     monkeypatch.setattr(jobs, "_run", run)
-    asyncio.run(look())
+    run_beside(look())
     assert list(own_temporary_folder.iterdir()) == []
 
 
@@ -510,4 +510,4 @@ def test_the_end_of_the_server_starts_no_job_that_waits(monkeypatch, own_tempora
         await jobs.stop()
         return len(begun)
 
-    assert asyncio.run(watch()) == result_jobs.MOST_RUNNING
+    assert run_beside(watch()) == result_jobs.MOST_RUNNING
