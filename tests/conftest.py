@@ -28,6 +28,13 @@ def pytest_collection():
         gc.enable()
 
 
+def pytest_sessionfinish():
+    """Save what was measured: a worker of a long run may be ended before it does so itself."""
+    measured = "coverage" in sys.modules and sys.modules["coverage"].Coverage.current()
+    if measured:
+        measured.save()
+
+
 def pytest_collection_modifyitems(config, items):
     """Long tests run only when asked for, and those of other systems not at all."""
     soaking = "soak" in config.getoption("-m")
