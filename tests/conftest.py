@@ -31,7 +31,7 @@ def pytest_collection():
 def pytest_sessionfinish():
     """Save what was measured: a worker of a long run may be ended before it does so itself."""
     measured = "coverage" in sys.modules and sys.modules["coverage"].Coverage.current()
-    if measured:
+    if measured and "PYTEST_XDIST_WORKER" in os.environ:
         measured.save()
 
 
